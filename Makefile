@@ -1,0 +1,44 @@
+# Two commands on a fresh machine with Python 3.11 or newer: make demo, make test.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+# Tests on real data find it through this variable and are skipped, by name, without it.
+ifneq ($(wildcard ../shared/golden),)
+export MEASURAND_SHARED ?= $(abspath ../shared)
+endif
+
+.PHONY: demo test check format install clean
+
+install: $(STAMP)
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=python3.11 …" if sys.version_info < (3, 11) else 0)'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable ".[parquet]" --group dev
+	@touch $@
+
+# The main job on what ships with the project: a panel of published figures is simulated and audited.
+demo: $(STAMP)
+	mkdir -p demo
+	$(BIN)/measurand simulate panel --preset two-emojis --out demo/ratings.csv
+	$(BIN)/measurand audit demo/ratings.csv --out demo/audit --title "Two emojis: 290 items, 8 systems, 3 raters"
+	@echo "The page is at demo/audit/report.html"
+
+test: $(STAMP)
+	$(BIN)/python -m pytest
+
+check: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(STAMP)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,0 +1,29 @@
+"""The panel itself: one question per file, each from ratings to rows."""
+
+from measurand.auditing.agreement import agreement, agreement_pairs
+from measurand.auditing.copies import copies
+from measurand.auditing.design import design
+from measurand.auditing.generalizability import decision, generalizability
+from measurand.auditing.leave_one_out import leave_one_rater_out
+from measurand.auditing.missingness import missingness
+from measurand.auditing.pairs import pairs
+from measurand.auditing.panel import audit
+from measurand.auditing.raters import raters
+from measurand.auditing.variance import anova, components, system_test
+
+__all__ = [
+    "agreement",
+    "agreement_pairs",
+    "anova",
+    "audit",
+    "components",
+    "copies",
+    "decision",
+    "design",
+    "generalizability",
+    "leave_one_rater_out",
+    "missingness",
+    "pairs",
+    "raters",
+    "system_test",
+]

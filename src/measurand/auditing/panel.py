@@ -1,0 +1,108 @@
+"""The whole audit of a panel: every analysis in a fixed order, then the findings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from measurand.auditing.agreement import agreement, agreement_pairs
+from measurand.auditing.copies import copies
+from measurand.auditing.design import design
+from measurand.auditing.findings import findings
+from measurand.auditing.generalizability import TARGETS, decision, generalizability
+from measurand.auditing.leave_one_out import leave_one_rater_out
+from measurand.auditing.missingness import missingness
+from measurand.auditing.pairs import pairs
+from measurand.auditing.raters import raters
+from measurand.auditing.variance import PIVOT_DRAWS, anova, components, system_test
+from measurand.data.panel import Panel, panels
+from measurand.data.ratings import Ratings
+from measurand.result import MeasurandError, Result
+
+
+def audit(
+    ratings: Ratings | Sequence[Panel] | Any,
+    *,
+    replicates: int = 2000,
+    draws: int = PIVOT_DRAWS,
+    targets: Sequence[float] = TARGETS,
+    confidence: float = 0.95,
+    seed: int = 0,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Result:
+    """Find out whether ratings can rank the systems, why not, and what it would take.
+
+    Parameters
+    ----------
+    ratings : Ratings, path or data frame
+        Who gave which rating to which system on which item (`measurand.read_ratings`); without systems the ratings
+        concern the items themselves, and what needs systems is left out.
+    replicates : int
+        Bootstrap replicates of agreement coefficients, at least 100.
+    draws : int
+        Draws of generalised pivotal quantities, at least 1,000.
+    targets : sequence of float
+        Values of G that the decision study aims at; the findings speak of the first.
+    confidence : float
+        Level of all intervals.
+    seed : int
+        The one seed; same input and seed give the same bytes.
+    progress : callable or None
+        Told the name of each step, its number and how many there are.
+
+    Returns
+    -------
+    Result
+        All analyses, each also to be had by its own function, and the findings.
+
+    Raises
+    ------
+    MeasurandError
+        Of bad input; see `measurand.read_ratings`.
+
+    Examples
+    --------
+    >>> from measurand.simulate import two_emojis_panel
+    >>> result = audit(two_emojis_panel().ratings, replicates=100, draws=1000)
+    >>> [f.verdict for f in result.findings if f.id == "systems-differ"]
+    ['fail']
+    """
+    if replicates < 100:
+        raise MeasurandError(f"{replicates} replicates; an interval needs at least 100, and 2,000 are the default")
+    if draws < 1000:
+        raise MeasurandError(f"{draws} draws; an interval needs at least 1,000, and {PIVOT_DRAWS:,} are the default")
+    if not 0.5 <= confidence < 1:
+        raise MeasurandError(f"confidence {confidence}; give a level from .5 up to, not including, 1")
+    if seed < 0:
+        raise MeasurandError(f"seed {seed}; give a whole number of 0 or more")
+    if not targets or not all(0 < target < 1 for target in targets):
+        raise MeasurandError(f"targets {list(targets)}; give values of G between 0 and 1")
+    found = panels(ratings)
+    steps: list[tuple[str, Callable[[], Result]]] = [
+        ("design", lambda: design(found)),
+        ("raters", lambda: raters(found, confidence=confidence)),
+        ("agreement", lambda: agreement(found, replicates=replicates, confidence=confidence, seed=seed)),
+        ("agreement of pairs", lambda: agreement_pairs(found, replicates=replicates, confidence=confidence, seed=seed)),
+        ("analysis of variance", lambda: anova(found)),
+        ("tests of the systems", lambda: system_test(found)),
+        ("components", lambda: components(found, confidence=confidence, seed=seed, draws=draws)),
+        ("generalizability", lambda: generalizability(found, confidence=confidence, seed=seed, draws=draws)),
+        (
+            "decision study",
+            lambda: decision(found, targets=targets, confidence=confidence, seed=seed, draws=draws),
+        ),
+        ("pairs of systems", lambda: pairs(found, confidence=confidence, seed=seed)),
+        ("leave one rater out", lambda: leave_one_rater_out(found)),
+        ("missingness", lambda: missingness(found, confidence=confidence)),
+        ("copies", lambda: copies(found)),
+    ]
+    result = Result([])
+    # One BLAS thread: the products are small, and sums must not depend on how many cores there are.
+    with threadpool_limits(limits=1, user_api="blas"):
+        for number, (name, step) in enumerate(steps, start=1):
+            if progress is not None:
+                progress(name, number, len(steps))
+            result = result + step()
+    return Result(result.rows, result.settings, findings(result, targets=targets))

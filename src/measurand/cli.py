@@ -1,0 +1,463 @@
+"""The command line: one thin command for each function, data on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from measurand.result import Result
+
+app = typer.Typer(
+    name="measurand",
+    help="Find out what a human-rated AI benchmark really measures: the systems, or its raters.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+simulate_app = typer.Typer(help="Make synthetic data with known truth.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(simulate_app, name="simulate")
+
+
+class LevelChoice(StrEnum):
+    """Levels of measurement."""
+
+    nominal = "nominal"
+    ordinal = "ordinal"
+    interval = "interval"
+    ratio = "ratio"
+
+
+class RepeatsChoice(StrEnum):
+    """What to do with several ratings of one cell by one rater."""
+
+    refuse = "refuse"
+    first = "first"
+    last = "last"
+    mean = "mean"
+
+
+class PresetChoice(StrEnum):
+    """Panels with published figures."""
+
+    two_emojis = "two-emojis"
+
+
+def _version(shown: bool) -> None:
+    if shown:
+        from measurand import __version__
+
+        typer.echo(f"measurand {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Find out what a human-rated AI benchmark really measures: the systems, or its raters."""
+
+
+RatingsArgument = Annotated[Path, typer.Argument(help="Ratings: .csv, .tsv, .jsonl or .parquet (also .gz).")]
+ItemOption = Annotated[str | None, typer.Option("--item", help="Column with the item.", show_default="item")]
+SystemOption = Annotated[
+    str | None, typer.Option("--system", help="Column with the system.", show_default="system, if there is one")
+]
+RaterOption = Annotated[str | None, typer.Option("--rater", help="Column with the rater.", show_default="rater")]
+RatingOption = Annotated[str | None, typer.Option("--rating", help="Column with the rating.", show_default="rating")]
+CriterionOption = Annotated[
+    str | None,
+    typer.Option("--criterion", help="Column with the criterion.", show_default="criterion, if there is one"),
+]
+OccasionOption = Annotated[
+    str | None, typer.Option("--occasion", help="Column with the occasion.", show_default="occasion, if there is one")
+]
+WideOption = Annotated[
+    str, typer.Option("--wide", metavar="R1,R2,…", help="For a table with a column for each rater: these columns.")
+]
+ScaleOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--scale",
+        metavar="LOW:HIGH[:STEP]",
+        help="Permitted ratings, 1:5 or 0:1:.5; per criterion fluency=1:5 (repeatable). Never inferred from the data.",
+    ),
+]
+LevelOption = Annotated[LevelChoice | None, typer.Option("--level", help="Level of measurement.")]
+LabelsOption = Annotated[str, typer.Option("--labels", metavar="NO,MINOR,YES", help="Text ratings in ascending order.")]
+RepeatsOption = Annotated[
+    RepeatsChoice, typer.Option("--repeats", help="Several ratings of one cell by one rater (in row order).")
+]
+SeedOption = Annotated[int, typer.Option("--seed", min=0, help="The one seed of all random numbers.")]
+OutOption = Annotated[
+    Path | None, typer.Option("--out", help="Folder for results.json, report.html, report.md, tables/, manifest.json.")
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
+
+
+@app.command()
+def audit(
+    ratings: RatingsArgument,
+    item: ItemOption = None,
+    system: SystemOption = None,
+    rater: RaterOption = None,
+    rating: RatingOption = None,
+    criterion: CriterionOption = None,
+    occasion: OccasionOption = None,
+    wide: WideOption = "",
+    scale: ScaleOption = None,
+    level: LevelOption = None,
+    labels: LabelsOption = "",
+    repeats: RepeatsOption = RepeatsChoice.refuse,
+    replicates: Annotated[int, typer.Option("--replicates", min=100, help="Bootstrap replicates.")] = 2000,
+    target: Annotated[
+        list[float] | None,
+        typer.Option(
+            "--target", help="G wanted of the ranking (repeatable); findings use the first.", show_default="0.8, 0.9"
+        ),
+    ] = None,
+    confidence: Annotated[float, typer.Option("--confidence", help="Level of all intervals.")] = 0.95,
+    seed: SeedOption = 0,
+    out: OutOption = None,
+    title: Annotated[str, typer.Option("--title", help="Headline of the report.")] = "Audit of ratings",
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with status 1 if a finding fails.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Write results.json to stdout instead of the summary.")
+    ] = False,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="Write all rows as CSV to stdout instead of the summary.")
+    ] = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Can these ratings rank the systems, why not, and what would it take?
+
+    Columns item, rater, rating; with systems to compare system; with several quantities graded criterion.
+    """
+    import datetime
+
+    from measurand.auditing import audit as run_audit
+    from measurand.auditing.generalizability import TARGETS
+    from measurand.data import parse_scales, read_ratings
+    from measurand.study import check_out, manifest, write_run
+
+    started = datetime.datetime.now(datetime.UTC)
+    targets = tuple(target) if target else TARGETS
+    if as_json and as_csv:
+        _refuse("--json and --csv: choose one")
+    if out is not None:
+        check_out(out)
+    table = read_ratings(
+        ratings,
+        item=item,
+        system=system,
+        rater=rater,
+        rating=rating,
+        criterion=criterion,
+        occasion=occasion,
+        wide=_split(wide),
+        scale=parse_scales(scale or []),
+        level=None if level is None else level.value,
+        labels=_split(labels),
+        repeats=repeats.value,
+    )
+    with _progress(quiet=quiet) as progress:
+        result = run_audit(
+            table, replicates=replicates, targets=targets, confidence=confidence, seed=seed, progress=progress
+        )
+    if out is not None:
+        settings = {
+            "columns": {
+                "item": item,
+                "system": system,
+                "rater": rater,
+                "rating": rating,
+                "criterion": criterion,
+                "occasion": occasion,
+            },
+            "wide": _split(wide),
+            "scale": {name: one.to_dict() for name, one in table.scales.items()},
+            "repeats": repeats.value,
+            "replicates": replicates,
+            "targets": list(targets),
+            "confidence": confidence,
+            "seed": seed,
+            "title": title,
+        }
+        document = manifest([ratings], command=_command(), settings=settings, started=started)
+        write_run(result, out, title=title, document=document)
+    _show(result, as_json=as_json, as_csv=as_csv)
+    if out is not None and not quiet:
+        typer.echo(f"Report: {out / 'report.html'}", err=True)
+    if strict and any(finding.verdict == "fail" for finding in result.findings):
+        raise typer.Exit(1)
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(help="Folder of a finished run.")],
+    title: Annotated[str | None, typer.Option("--title", help="Headline.", show_default="the run's own")] = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Write the pages of a finished run again, from its results.json alone."""
+    from measurand.study import report_again
+
+    report_again(folder, title=title)
+    if not quiet:
+        typer.echo(f"Report: {folder / 'report.html'}", err=True)
+
+
+@app.command()
+def check(
+    ratings: RatingsArgument,
+    item: ItemOption = None,
+    system: SystemOption = None,
+    rater: RaterOption = None,
+    rating: RatingOption = None,
+    criterion: CriterionOption = None,
+    occasion: OccasionOption = None,
+    wide: WideOption = "",
+    scale: ScaleOption = None,
+    level: LevelOption = None,
+    labels: LabelsOption = "",
+    repeats: RepeatsOption = RepeatsChoice.refuse,
+) -> None:
+    """Read and validate a ratings table, and say what its design can support; computes nothing else."""
+    from measurand.auditing import design
+    from measurand.data import parse_scales, read_ratings
+
+    table = read_ratings(
+        ratings,
+        item=item,
+        system=system,
+        rater=rater,
+        rating=rating,
+        criterion=criterion,
+        occasion=occasion,
+        wide=_split(wide),
+        scale=parse_scales(scale or []),
+        level=None if level is None else level.value,
+        labels=_split(labels),
+        repeats=repeats.value,
+    )
+    result = design(table)
+    for name, about in result.settings["design"]["criteria"].items():
+        typer.echo(f"{name + ': ' if name else ''}{about['layout']}; scale {about['scale']}; level {about['level']}")
+        for row in result.select(
+            "design", "n_ratings", {"criterion": name} if name and len(table.criteria) > 1 else {}
+        ):
+            typer.echo(f"  {int(row.estimate):,} ratings")
+        for limit in about["limits"]:
+            typer.echo(f"  {limit}")
+
+
+@simulate_app.command("panel")
+def simulate_panel(
+    out: Annotated[Path, typer.Option("--out", help="File for the ratings: .csv, .tsv, .jsonl or .parquet.")],
+    items: Annotated[int, typer.Option("--items", min=1, help="Number of items.")] = 290,
+    systems: Annotated[int, typer.Option("--systems", min=0, help="Number of systems; 0 for none.")] = 8,
+    raters: Annotated[int, typer.Option("--raters", min=1, help="Number of raters.")] = 3,
+    component: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--component",
+            metavar="NAME=VARIANCE",
+            help="Variance of item, system, rater, item:system, item:rater, system:rater or residual (repeatable).",
+        ),
+    ] = None,
+    mean_square: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--mean-square", metavar="NAME=VALUE", help="Exact mean square, in place of components (repeatable)."
+        ),
+    ] = None,
+    mean: Annotated[float, typer.Option("--mean", help="Grand mean.")] = 0.0,
+    scale: Annotated[
+        str, typer.Option("--scale", metavar="LOW:HIGH[:STEP]", help="Round and clip to this scale.")
+    ] = "",
+    severity: Annotated[
+        list[float] | None, typer.Option("--severity", help="Shift of each rater in scale units (repeatable).")
+    ] = None,
+    missing: Annotated[float, typer.Option("--missing", help="Share of cells left out at random.")] = 0.0,
+    preset: Annotated[
+        PresetChoice | None, typer.Option("--preset", help="two-emojis: the 290 x 8 x 3 panel of that paper.")
+    ] = None,
+    seed: SeedOption = 0,
+) -> None:
+    """A rating panel of prescribed variance components or mean squares; its truth is written beside it."""
+    import json
+
+    from measurand.data import Scale
+    from measurand.simulate import PRESETS
+    from measurand.simulate import simulate_panel as make
+    from measurand.study import write_file
+
+    if preset is not None:
+        panel = PRESETS[preset.value](seed=seed)
+    else:
+        panel = make(
+            n_items=items,
+            n_systems=systems,
+            n_raters=raters,
+            components=_assignments(component, "--component") if component else None,
+            mean_squares=_assignments(mean_square, "--mean-square") if mean_square else None,
+            mean=mean,
+            scale=Scale.parse(scale) if scale else None,
+            severities=severity or (),
+            missing=missing,
+            seed=seed,
+        )
+    write_file(out, lambda path: _write_table(panel.ratings, path, out.name))
+    truth = out.with_name(out.name.split(".")[0] + ".truth.json")
+    text = json.dumps(panel.truth, indent=1) + "\n"
+    write_file(truth, lambda path: _write_text(path, text))
+    typer.echo(f"{len(panel.ratings):,} ratings: {out}; truth: {truth}", err=True)
+
+
+def _write_table(frame: Any, path: Path, name: str) -> None:
+    suffixes = [suffix.lower() for suffix in Path(name).suffixes]
+    compression = "gzip" if suffixes[-1:] == [".gz"] else None
+    kind = suffixes[-2] if compression and len(suffixes) > 1 else (suffixes or [""])[-1]
+    if kind in (".csv", ".tsv"):
+        frame.to_csv(
+            path, sep="," if kind == ".csv" else "\t", index=False, compression=compression, lineterminator="\n"
+        )
+    elif kind == ".jsonl":
+        frame.to_json(path, orient="records", lines=True, compression=compression, double_precision=15)
+    elif kind == ".parquet":
+        try:
+            frame.to_parquet(path, index=False)
+        except ImportError:
+            _refuse("writing Parquet needs pyarrow: pip install 'measurand[parquet]'")
+    else:
+        _refuse(f"the suffix {kind or 'is missing'!r} of {name} is not known; give .csv, .tsv, .jsonl or .parquet")
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _assignments(texts: Sequence[str], option: str) -> dict[str, float]:
+    out = {}
+    for text in texts:
+        name, found, value = text.rpartition("=")
+        try:
+            out[name] = float(value)
+        except ValueError:
+            found = ""
+        if not found:
+            _refuse(f"{option} {text!r}; write name=number, for example item:system=0.1")
+    return out
+
+
+def _split(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",")] if text else []
+
+
+def _refuse(message: str) -> None:
+    from measurand.result import MeasurandError
+
+    raise MeasurandError(message)
+
+
+def _command() -> str:
+    return shlex.join(["measurand", *sys.argv[1:]])
+
+
+def _show(result: Result, *, as_json: bool, as_csv: bool) -> None:
+    if as_json:
+        typer.echo(result.to_json(), nl=False)
+    elif as_csv:
+        typer.echo(result.to_frame().to_csv(index=False, lineterminator="\n"), nl=False)
+    else:
+        import shutil
+
+        from measurand.reporting import render_summary
+
+        color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        width = max(60, min(shutil.get_terminal_size((100, 24)).columns, 110))
+        typer.echo(render_summary(result, width=width, color=color))
+
+
+@contextlib.contextmanager
+def _progress(*, quiet: bool) -> Iterator[Any]:
+    """Give a progress callback that draws one line on a terminal's stderr and nothing into pipes and logs."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+
+    def told(name: str, number: int, of: int) -> None:
+        bar = "█" * number + "░" * (of - number)
+        sys.stderr.write(f"\r\x1b[2K{bar} {name}")
+        sys.stderr.flush()
+
+    try:
+        yield told
+    finally:
+        sys.stderr.write("\r\x1b[2K")
+        sys.stderr.flush()
+
+
+class _Interrupted(BaseException):
+    """Ctrl-C or a request to end: unwinds everything, and no library in between takes it for its own."""
+
+
+def main() -> None:
+    """Run the command line.
+
+    Exit status 0 is fine, 1 a finding or check that failed, 2 wrong use or bad input, 3 a fault of measurand's own,
+    130 an interruption.
+    """
+    import signal
+
+    # A reader that leaves early (| head) is no error of ours.
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    # Ending a job must clean up as Ctrl-C does, so that no half-written folder stays.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
+    try:
+        app()
+    except _Interrupted:
+        sys.stderr.write("\nInterrupted: nothing was written.\n")
+        sys.exit(130)
+    # The last line of defence: no traceback reaches a user.
+    except Exception as error:
+        if os.environ.get("MEASURAND_DEBUG"):
+            raise
+        sys.exit(_explain(error))
+
+
+def _interrupt(_number: int, _frame: object) -> None:
+    raise _Interrupted
+
+
+def _explain(error: Exception) -> int:
+    """Write one clear message and return the exit status."""
+    from measurand.result import MeasurandError
+
+    if isinstance(error, MeasurandError):
+        sys.stderr.write(f"measurand: {error}\n")
+        return 2
+    if isinstance(error, MemoryError):
+        sys.stderr.write("measurand: not enough memory for this table; audit its criteria one by one\n")
+        return 2
+    if isinstance(error, OSError):
+        sys.stderr.write(f"measurand: {error.filename or 'a file'}: {error.strerror or error}\n")
+        return 2
+    sys.stderr.write(
+        f"measurand: this is a fault of measurand, not of your data: {type(error).__name__}: {error}\n"
+        "Run it again with MEASURAND_DEBUG=1 in the environment and report what it prints.\n"
+    )
+    return 3

@@ -1,0 +1,173 @@
+"""Files and data frames of any kind to one plain pandas frame, text where the file has text."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import pandas as pd
+
+from measurand.result import MeasurandError
+
+_DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+_SUFFIXES = ".csv, .tsv, .jsonl or .parquet (also .gz)"
+
+
+def read_table(source: Any) -> pd.DataFrame:
+    """Read a table from a file or from any data frame.
+
+    Parameters
+    ----------
+    source : path, pandas.DataFrame, or any frame that narwhals reads
+        CSV, TSV, JSON Lines (each also gzipped) or Parquet, told apart by suffix; or an eager or lazy frame.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Text files give text cells, exactly as they stand in the file; Parquet and frames keep their types.
+
+    Raises
+    ------
+    MeasurandError
+        If the file is missing, empty, not UTF-8, of one column, or ragged; or if the object is no frame.
+    """
+    if isinstance(source, pd.DataFrame):
+        frame = source
+    elif isinstance(source, str | Path):
+        frame = _read_file(Path(source))
+    else:
+        frame = _read_frame(source)
+    if frame.shape[1] == 0 or len(frame) == 0:
+        raise MeasurandError(f"{_name(source)}: no rows; expected a header and one row for each rating")
+    names = [str(column) for column in frame.columns]
+    if len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise MeasurandError(f"{_name(source)}: column {twice[0]!r} occurs twice; rename one of them")
+    return frame
+
+
+def _name(source: Any) -> str:
+    return str(source) if isinstance(source, str | Path) else "the data frame"
+
+
+def _read_frame(source: Any) -> pd.DataFrame:
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(source)
+    except TypeError as error:
+        raise MeasurandError(
+            f"cannot read a {type(source).__name__}; give a path or a data frame (pandas, polars, Arrow, …)"
+        ) from error
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    converted: pd.DataFrame = frame.to_pandas()
+    return converted
+
+
+def _read_file(path: Path) -> pd.DataFrame:
+    if not path.exists():
+        raise MeasurandError(f"{path}: no such file")
+    if path.is_dir():
+        raise MeasurandError(f"{path} is a folder; give the file with the table")
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    kind = suffixes[-2] if len(suffixes) > 1 and suffixes[-1] == ".gz" else (suffixes or [""])[-1]
+    if kind in (".parquet", ".pq"):
+        return _read_parquet(path)
+    if kind not in _DELIMITERS and kind not in (".jsonl", ".ndjson"):
+        raise MeasurandError(f"{path}: the suffix {kind or 'is missing'!r} is not known; give {_SUFFIXES}")
+    try:
+        frame = _read_jsonl(path) if kind in (".jsonl", ".ndjson") else _read_delimited(path, _DELIMITERS[kind])
+    except UnicodeDecodeError as error:
+        raise MeasurandError(
+            f"{path}: byte 0x{error.object[error.start]:02x} is not UTF-8; save the file as UTF-8"
+            " (in a spreadsheet: CSV UTF-8)"
+        ) from error
+    except (gzip.BadGzipFile, EOFError) as error:
+        raise MeasurandError(f"{path}: not a complete gzip file ({error}); compress it again") from error
+    except OSError as error:
+        raise MeasurandError(f"{path}: cannot be read ({error.strerror or error})") from error
+    return frame
+
+
+def _open(path: Path) -> IO[str]:
+    if path.suffix.lower() == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+    return path.open(encoding="utf-8-sig", newline="")
+
+
+def _read_delimited(path: Path, delimiter: str) -> pd.DataFrame:
+    with _open(path) as file:
+        header = next(csv.reader(file, delimiter=delimiter), None)
+    if not header or not any(cell.strip() for cell in header):
+        raise MeasurandError(f"{path}: the file is empty; expected a header and one row for each rating")
+    if len(header) == 1:
+        other = next(
+            (name for mark, name in ((";", "semicolons"), ("\t", "tabs"), (",", "commas")) if mark in header[0]), ""
+        )
+        hint = (
+            f"its header has {other}: save it with commas as .csv or with tabs as .tsv" if other else "expected several"
+        )
+        raise MeasurandError(f"{path}: one column only, {header[0][:60]!r}; {hint}")
+    if "" in (blank := [cell.strip() for cell in header]):
+        # A blank name is usually the index of a saved data frame: harmless, kept under a name of its own.
+        header = [name or f"column_{i + 1}" for i, name in enumerate(blank)]
+    if len(set(header)) < len(header):
+        twice = next(name for name in header if header.count(name) > 1)
+        raise MeasurandError(f"{path}: column {twice!r} occurs twice; rename one of them")
+    with warnings.catch_warnings(), _open(path) as file:
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        try:
+            return pd.read_csv(
+                file,
+                sep=delimiter,
+                names=header,
+                header=0,
+                dtype=str,
+                keep_default_na=False,
+                index_col=False,
+                low_memory=False,
+            )
+        except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
+            reason = " ".join(str(error).replace("Error tokenizing data. C error:", "").split())
+            raise MeasurandError(
+                f"{path}: not every row has the {len(header)} cells of the header ({reason}); "
+                "quote cells that contain the delimiter"
+            ) from error
+
+
+def _read_jsonl(path: Path) -> pd.DataFrame:
+    # Numbers stay as they are spelled, so that an id of twenty digits survives.
+    with _open(path) as file:
+        return pd.DataFrame.from_records(list(_json_rows(file, path)))
+
+
+def _json_rows(file: IO[str], path: Path) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(file, start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line, parse_int=str, parse_float=str, parse_constant=str)
+        except json.JSONDecodeError as error:
+            raise MeasurandError(
+                f"{path}: line {number} is not JSON ({error.msg}); expected one object a line"
+            ) from error
+        if not isinstance(row, dict):
+            raise MeasurandError(f"{path}: line {number} is a {type(row).__name__}; expected one object a line")
+        yield row
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    try:
+        import pyarrow.lib  # noqa: F401  (asked first: pandas' own message names neither extra nor package)
+    except ImportError as error:
+        raise MeasurandError("reading Parquet needs pyarrow: pip install 'measurand[parquet]'") from error
+    try:
+        return pd.read_parquet(path, engine="pyarrow")
+    except (OSError, ValueError) as error:
+        raise MeasurandError(f"{path}: not a readable Parquet file ({' '.join(str(error).split())[:200]})") from error

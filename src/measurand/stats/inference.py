@@ -1,0 +1,467 @@
+"""Resampling, tests and multiplicity. The only place of the library that draws random numbers for inference."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse, special
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+#: Largest number of float64 values in one block of replicates; bounds memory, and the size of a block never changes
+#: the draws.
+_BLOCK = 2**20
+
+
+class Number(NamedTuple):
+    """A statistic, or the reason in words why it is undefined (then `value` is NaN)."""
+
+    value: float
+    undefined: str = ""
+
+
+class Interval(NamedTuple):
+    """Ends of an interval and the share of replicates in which the statistic was undefined."""
+
+    low: float
+    high: float
+    undefined_share: float = 0.0
+
+
+class Test(NamedTuple):
+    """A test statistic with its degrees of freedom and two-sided p; NaN with a reason where it is undefined."""
+
+    statistic: float
+    df1: float
+    df2: float
+    p: float
+    undefined: str = ""
+
+
+def stream(seed: int, *names: str) -> np.random.Generator:
+    """Return the random numbers of one named check, independent of every other check's.
+
+    Parameters
+    ----------
+    seed : int
+        The user's one seed.
+    *names : str
+        The analysis, the criterion and whatever else names the check. A new check leaves the others' draws alone.
+
+    Examples
+    --------
+    >>> int(stream(7, "alpha").integers(100)) == int(stream(7, "alpha").integers(100))
+    True
+    """
+    return np.random.default_rng(np.random.SeedSequence([seed, *(zlib.crc32(name.encode()) for name in names)]))
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """What is redrawn with replacement, and the patterns that each redrawn cluster brings along.
+
+    Clusters that bring the same patterns are of one type, and drawing n clusters with replacement is a multinomial
+    draw over types. Binary and five-point panels have few types, so that a replicate costs no more than they do.
+
+    Parameters
+    ----------
+    multiplicity : ndarray of int, shape (n_types,)
+        Number of clusters of each type.
+    membership : sparse array (n_types, n_patterns)
+        How often one cluster of a type brings each pattern.
+    """
+
+    multiplicity: IntArray
+    membership: sparse.csr_array
+
+    @property
+    def n(self) -> int:
+        """Number of clusters."""
+        return int(self.multiplicity.sum())
+
+    def weights(self) -> FloatArray:
+        """Return the pattern weights of the sample itself, shape (1, n_patterns)."""
+        return np.asarray(self.multiplicity[None, :] @ self.membership, dtype=np.float64)
+
+    def replicates(self, n_replicates: int, rng: np.random.Generator) -> Iterator[FloatArray]:
+        """Yield blocks of pattern weights, one row for each bootstrap replicate."""
+        n_types, n_patterns = self.membership.shape
+        rows = max(1, min(n_replicates, _BLOCK // max(n_types, n_patterns, 1)))
+        for start in range(0, n_replicates, rows):
+            drawn = _draw_types(self.multiplicity, min(rows, n_replicates - start), rng)
+            yield np.asarray(drawn @ self.membership, dtype=np.float64)
+
+
+def clusters(cluster: IntArray, pattern: IntArray, n_patterns: int) -> Clusters:
+    """Return the clusters that units form.
+
+    Parameters
+    ----------
+    cluster, pattern : ndarray of int, shape (n_units,)
+        The cluster that each unit belongs to (any integers) and its pattern (0 to n_patterns - 1).
+    n_patterns : int
+        Number of patterns.
+    """
+    names, position = np.unique(cluster, return_inverse=True)
+    if len(names) == len(cluster):  # every unit is a cluster of its own: the patterns are the types
+        counts = np.bincount(pattern, minlength=n_patterns).astype(np.int64)
+        return Clusters(counts, sparse.eye_array(n_patterns, format="csr"))
+    ones = np.ones(len(cluster))
+    membership = sparse.csr_array((ones, (position, pattern)), shape=(len(names), n_patterns))
+    membership.sum_duplicates()
+    return Clusters(np.ones(len(names), dtype=np.int64), membership)
+
+
+def _draw_types(multiplicity: IntArray, rows: int, rng: np.random.Generator) -> FloatArray:
+    """Return how often each type is drawn when as many clusters as there are are drawn with replacement."""
+    n, n_types = int(multiplicity.sum()), len(multiplicity)
+    if n_types * 8 <= n:
+        return rng.multinomial(n, multiplicity / n, size=rows).astype(np.float64)
+    drawn = rng.integers(0, n, size=(rows, n), dtype=np.int64)
+    if n != n_types:
+        drawn = np.repeat(np.arange(n_types), multiplicity)[drawn]
+    drawn += (np.arange(rows) * n_types)[:, None]
+    return np.bincount(drawn.ravel(), minlength=rows * n_types).reshape(rows, n_types).astype(np.float64)
+
+
+def bootstrap(
+    statistic: Callable[[FloatArray], FloatArray], drawn: Clusters, *, n_replicates: int, rng: np.random.Generator
+) -> FloatArray:
+    """Return bootstrap replicates of a statistic of pattern weights.
+
+    Parameters
+    ----------
+    statistic : callable
+        Takes weights (n_rows, n_patterns) and returns values (n_rows,) or (n_rows, n_statistics); the same function
+        gives the estimate, so that point and interval can not part.
+    drawn : Clusters
+        What is redrawn.
+    n_replicates : int
+        Number of replicates.
+    rng : numpy.random.Generator
+        See `stream`.
+
+    Returns
+    -------
+    ndarray, shape (n_replicates,) or (n_replicates, n_statistics)
+        NaN where a replicate leaves the statistic undefined.
+    """
+    return np.concatenate([statistic(weights) for weights in drawn.replicates(n_replicates, rng)])
+
+
+def percentile_interval(draws: FloatArray, *, confidence: float) -> Interval:
+    """Return the central percentile interval of replicates, undefined ones left out and their share told.
+
+    Examples
+    --------
+    >>> [round(end, 6) for end in percentile_interval(np.arange(101.0), confidence=0.9)]
+    [5.0, 95.0, 0.0]
+    """
+    defined = draws[~np.isnan(draws)]
+    share = 1.0 - len(defined) / len(draws)
+    if len(defined) == 0:
+        return Interval(np.nan, np.nan, share)
+    tail = (1 - confidence) / 2
+    # Infinite replicates are honest values here (no number of raters): an order statistic never mixes them up.
+    ends = [tail, 1 - tail]
+    if np.isinf(defined).any():
+        low, high = np.quantile(defined, ends, method="inverted_cdf")
+    else:
+        low, high = np.quantile(defined, ends)
+    return Interval(float(low), float(high), share)
+
+
+def holm(p: FloatArray) -> FloatArray:
+    """Return Holm's step-down adjusted p values; NaN stays NaN and does not count as a test.
+
+    Parameters
+    ----------
+    p : ndarray, shape (n_tests,)
+        Raw p values.
+
+    Returns
+    -------
+    ndarray, shape (n_tests,)
+        max over j ≤ i of min(1, (m - j + 1) p_(j)), in the order given.
+
+    References
+    ----------
+    Holm (1979), Scandinavian Journal of Statistics 6, 65-70.
+
+    Examples
+    --------
+    >>> holm(np.array([0.01, 0.04, 0.03])).round(4).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    out = np.full(len(p), np.nan)
+    tests = np.flatnonzero(~np.isnan(p))
+    order = tests[np.argsort(p[tests], kind="stable")]
+    factors = np.arange(len(order), 0, -1)
+    out[order] = np.minimum(np.maximum.accumulate(p[order] * factors), 1.0)
+    return out
+
+
+def t_test(differences: FloatArray) -> Test:
+    """Return the one-sample t test of mean zero.
+
+    Parameters
+    ----------
+    differences : ndarray, shape (n,)
+        Independent differences, one for each replicate of the unit.
+
+    Returns
+    -------
+    Test
+        t, df1 = 1, df2 = n - 1 and the two-sided p; undefined below two differences, or where none varies.
+
+    Examples
+    --------
+    >>> round(t_test(np.array([1.0, 2.0, 3.0])).p, 4)
+    0.0742
+    """
+    n = len(differences)
+    if n < 2:
+        return Test(np.nan, 1, np.nan, np.nan, f"{n} difference; a t test needs two")
+    mean, error = differences.mean(), differences.std(ddof=1) / np.sqrt(n)
+    if error <= 1e-14 * np.abs(differences).max(initial=0.0):
+        return Test(np.nan, 1, n - 1, np.nan, "the differences do not vary")
+    t = mean / error
+    return Test(float(t), 1, n - 1, t_p(float(t), n - 1))
+
+
+def t_p(t: float, df: float) -> float:
+    """Return the two-sided p of Student's t."""
+    return float(2 * special.stdtr(df, -abs(t)))
+
+
+def t_quantile(df: float, confidence: float) -> float:
+    """Return the factor of a two-sided t interval."""
+    return float(special.stdtrit(df, (1 + confidence) / 2))
+
+
+def f_p(f: float, df1: float, df2: float) -> float:
+    """Return the upper tail of F."""
+    return float(special.fdtrc(df1, df2, f))
+
+
+def f_quantile(probability: float, df1: float, df2: float) -> float:
+    """Return the F value below which the given probability lies."""
+    return float(special.fdtri(df1, df2, probability))
+
+
+class Exact(NamedTuple):
+    """The p value of an exact or Monte Carlo test and the smallest one that this sample could have given."""
+
+    p: float
+    attainable_p: float
+    undefined: str = ""
+
+
+def sign_test(differences: FloatArray) -> Exact:
+    """Return the two-sided sign test; zero differences are left out.
+
+    Examples
+    --------
+    >>> sign_test(np.array([0.2, 0.4, 0.1]))
+    Exact(p=0.25, attainable_p=0.25, undefined='')
+    """
+    signs = np.sign(differences[differences != 0])
+    n = len(signs)
+    if n == 0:
+        return Exact(np.nan, np.nan, "every difference is zero")
+    fewer = min(int((signs > 0).sum()), int((signs < 0).sum()))
+    return Exact(min(1.0, float(2 * special.bdtr(fewer, n, 0.5))), min(1.0, 2.0 ** (1 - n)))
+
+
+def sign_flip_tests(differences: FloatArray, *, n_draws: int, rng: np.random.Generator) -> list[Exact]:
+    """Return two-sided sign-flip permutation tests of mean zero, one for each column.
+
+    Parameters
+    ----------
+    differences : ndarray, shape (n, n_tests)
+        NaN where a unit has no difference in a column; such a unit is left out of that test.
+    n_draws : int
+        Number of random sign patterns where not all 2^n are enumerated (above sixteen units).
+    rng : numpy.random.Generator
+        See `stream`.
+
+    Returns
+    -------
+    list of Exact
+        Enumerated: the share of sign patterns with a mean at least as far from 0. Drawn: (1 + hits) / (1 + draws),
+        never 0 (Phipson & Smyth 2010, Statistical Applications in Genetics and Molecular Biology 9).
+
+    Examples
+    --------
+    >>> sign_flip_tests(np.array([[1.0], [2.0], [3.0]]), n_draws=99, rng=stream(1))[0].p
+    0.25
+    """
+    n = len(differences)
+    filled = np.nan_to_num(differences, nan=0.0)
+    counts = (~np.isnan(differences)).sum(axis=0)
+    observed = np.abs(filled.sum(axis=0))
+    bar = observed - 1e-10 * np.abs(filled).sum(axis=0)
+    if n <= 16:
+        patterns = 1.0 - 2.0 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1)
+        shares = (np.abs(patterns @ filled) >= bar).mean(axis=0)
+        lowest = [min(1.0, 2.0 ** (1 - int(c))) for c in counts]
+    else:
+        hits = np.zeros(differences.shape[1])
+        rows = max(1, min(n_draws, _BLOCK // n))
+        for start in range(0, n_draws, rows):
+            block = 1.0 - 2.0 * rng.integers(0, 2, size=(min(rows, n_draws - start), n), dtype=np.int8)
+            hits += (np.abs(block @ filled) >= bar).sum(axis=0)
+        shares = (1 + hits) / (1 + n_draws)
+        lowest = [max(1 / (1 + n_draws), min(1.0, 2.0 ** (1 - int(c)))) for c in counts]
+    return [
+        Exact(np.nan, np.nan, "no difference")
+        if count == 0
+        else Exact(np.nan, np.nan, "every difference is zero")
+        if not np.nanmax(np.abs(differences[:, i])) > 0
+        else Exact(float(shares[i]), lowest[i])
+        for i, count in enumerate(counts)
+    ]
+
+
+class Difference(NamedTuple):
+    """A difference of two group means with cluster-robust standard error."""
+
+    difference: float
+    standard_error: float
+    df: float
+    p: float
+    standardised: float
+    undefined: str = ""
+
+
+def clustered_difference(values: FloatArray, is_in: npt.NDArray[np.bool_], cluster: IntArray) -> Difference:
+    """Return the difference of means between two groups of observations that lie in clusters.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n,)
+        Observations.
+    is_in : ndarray of bool, shape (n,)
+        Which of them belong to the first group.
+    cluster : ndarray of int, shape (n,)
+        Cluster of each observation; observations of one cluster may be correlated.
+
+    Returns
+    -------
+    Difference
+        Mean of the first group minus mean of the second; the standard error sums influences within clusters
+        (Liang & Zeger 1986, Biometrika 73, 13-22); df is the smaller group's number of clusters minus 1, which errs
+        on the careful side; `standardised` is the difference in pooled standard deviations. Where neither group has
+        spread inside, p is that of the permutation test and `standardised` infinite. Undefined with fewer than two
+        clusters on one side, and where nothing varies.
+
+    Examples
+    --------
+    >>> d = clustered_difference(np.array([1.0, 3, 2, 5, 4]), np.array([True, True, False, False, False]), np.arange(5))
+    >>> round(d.difference, 3)
+    -1.667
+    """
+    n_in, n_out = int(is_in.sum()), int((~is_in).sum())
+    _, position = np.unique(cluster, return_inverse=True)
+    inside, outside = len(np.unique(position[is_in])), len(np.unique(position[~is_in]))
+    if min(inside, outside) < 2:
+        return Difference(np.nan, np.nan, np.nan, np.nan, np.nan, "fewer than two items on one side")
+    mean_in, mean_out = values[is_in].mean(), values[~is_in].mean()
+    residual = values - np.where(is_in, mean_in, mean_out)
+    pooled = np.sqrt((residual**2).sum() / (n_in + n_out - 2))
+    if pooled <= 1e-14 * np.abs(values).max(initial=0.0):
+        if mean_in == mean_out:
+            return Difference(0.0, 0.0, np.nan, np.nan, np.nan, "the other ratings do not vary")
+        # No spread inside either group: t has no finite value, but of all ways to choose the first group's clusters
+        # this is the one that parts the values, or its mirror image.
+        n = len(np.unique(position))
+        p = min(1.0, 2.0 * float(np.exp(-_log_choose(n, min(inside, n - 1)))))
+        difference = float(mean_in - mean_out)
+        return Difference(difference, 0.0, min(inside, outside) - 1, p, float(np.copysign(np.inf, difference)))
+    influence = residual * np.where(is_in, 1 / n_in, -1 / n_out)
+    sums = np.bincount(position, weights=influence)
+    n = len(sums)
+    error = float(np.sqrt(n / (n - 1) * (sums**2).sum()))
+    df = min(inside, outside) - 1
+    difference = float(mean_in - mean_out)
+    return Difference(difference, error, df, t_p(difference / error, df), difference / float(pooled))
+
+
+def _log_choose(n: int, k: int) -> float:
+    return float(special.gammaln(n + 1) - special.gammaln(k + 1) - special.gammaln(n - k + 1))
+
+
+class ClusteredMean(NamedTuple):
+    """A mean of clustered observations and the ends of its t interval."""
+
+    mean: float
+    low: float
+    high: float
+    n_clusters: int
+
+
+def clustered_mean(values: FloatArray, cluster: IntArray, *, confidence: float) -> ClusteredMean:
+    """Return a mean with a t interval whose standard error sums residuals within clusters.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n,)
+        Observations.
+    cluster : ndarray of int, shape (n,)
+        Cluster of each observation.
+    confidence : float
+        Level of the interval.
+
+    Returns
+    -------
+    ClusteredMean
+        The ends are NaN with a single cluster. SE² = G/(G-1) Σ_g (Σ_i∈g e_i)² / n² (Miller 2024, arXiv 2411.00640,
+        equation 4, with the small-sample factor), df = G - 1.
+
+    Examples
+    --------
+    >>> clustered_mean(np.array([1.0, 2.0, 3.0]), np.arange(3), confidence=0.95).mean
+    2.0
+    """
+    mean = float(values.mean())
+    _, position = np.unique(cluster, return_inverse=True)
+    sums = np.bincount(position, weights=values - mean)
+    n = len(sums)
+    if n < 2:
+        return ClusteredMean(mean, np.nan, np.nan, n)
+    error = float(np.sqrt(n / (n - 1) * (sums**2).sum())) / len(values)
+    half = t_quantile(n - 1, confidence) * error
+    return ClusteredMean(mean, mean - half, mean + half, n)
+
+
+def clopper_pearson_upper(hits: int, n: int, *, confidence: float) -> float:
+    """Return the upper end of the two-sided exact interval of a share.
+
+    Examples
+    --------
+    >>> round(clopper_pearson_upper(0, 10, confidence=0.95), 4)
+    0.3085
+    """
+    if hits >= n:
+        return 1.0
+    return float(special.betaincinv(hits + 1, n - hits, (1 + confidence) / 2))
+
+
+def average_ranks(values: Sequence[float]) -> FloatArray:
+    """Return ranks from the largest down, 1 is best and ties share the mean rank.
+
+    Examples
+    --------
+    >>> average_ranks([0.3, 0.9, 0.3]).tolist()
+    [2.5, 1.0, 2.5]
+    """
+    x = np.asarray(values, dtype=float)
+    above = (x[None, :] > x[:, None]).sum(axis=1)
+    equal = (x[None, :] == x[:, None]).sum(axis=1)
+    return np.asarray(above + (equal + 1) / 2)

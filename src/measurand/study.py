@@ -1,0 +1,258 @@
+"""A run and its folder: read, audit, report, and write all of it or nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import datetime
+import errno
+import hashlib
+import json
+import platform
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Final
+
+from measurand.result import MeasurandError, Result
+
+MANIFEST: Final = "manifest.json"
+_MANIFEST_SCHEMA: Final = "measurand/manifest/1"
+_DEPENDENCIES: Final = ("numpy", "scipy", "pandas", "narwhals", "matplotlib", "jinja2")
+
+
+def manifest(
+    inputs: Sequence[Path], *, command: str, settings: Mapping[str, Any], started: datetime.datetime
+) -> dict[str, Any]:
+    """Return what a run was made from: hashes of its inputs, resolved settings, versions, times.
+
+    Parameters
+    ----------
+    inputs : sequence of Path
+        The files that were read.
+    command : str
+        The command line, or the call, that made the run.
+    settings : mapping
+        Every resolved setting, defaults filled in (JSON values).
+    started : datetime
+        When the run began.
+    """
+    versions = {"measurand": _version("measurand"), "python": platform.python_version()}
+    versions |= {name: _version(name) for name in _DEPENDENCIES}
+    return {
+        "schema": _MANIFEST_SCHEMA,
+        "command": command,
+        "inputs": [{"path": str(path), "sha256": sha256(path), "bytes": path.stat().st_size} for path in inputs],
+        "settings": dict(settings),
+        "versions": versions,
+        "platform": platform.platform(),
+        "started": started.isoformat(timespec="seconds"),
+        "finished": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+    }
+
+
+def reproduce(document: Mapping[str, Any]) -> dict[str, str]:
+    """Return the part of a manifest that the page shows: what it takes to make the run again."""
+    shown = {"command": str(document["command"])}
+    for one in document["inputs"]:
+        shown[f"input {Path(one['path']).name}"] = f"sha256 {one['sha256']}"
+    shown["seed"] = str(document["settings"].get("seed", ""))
+    shown["versions"] = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
+    return shown
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file, read in pieces."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(2**20):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def write_run(result: Result, out: Path, *, title: str, document: Mapping[str, Any]) -> None:
+    """Write a run's folder: results.json, report.html, report.md, tables/, manifest.json.
+
+    The folder is made beside its place under a temporary name and moved there when it is whole, so that an interrupted
+    or failed run leaves nothing behind and an earlier run in the same place stays until the new one is complete.
+
+    Parameters
+    ----------
+    result : Result
+        All numbers and findings.
+    out : Path
+        The folder; it may be absent, empty, or an earlier run. Anything else is refused.
+    title : str
+        Headline of the pages.
+    document : mapping
+        What `manifest` returned.
+
+    Raises
+    ------
+    MeasurandError
+        If the folder holds something else, or cannot be written.
+    """
+    check_out(out)
+    from measurand.reporting import render_html, render_markdown
+
+    shown = reproduce(document)
+    files = {
+        "results.json": result.to_json(),
+        "report.html": render_html(result, title=title, reproduce=shown),
+        "report.md": render_markdown(result, title=title, reproduce=shown),
+        MANIFEST: json.dumps(document, indent=1, ensure_ascii=False) + "\n",
+    }
+    with _in_place_of(out) as folder:
+        for name, text in files.items():
+            (folder / name).write_text(text, encoding="utf-8", newline="\n")
+        (folder / "tables").mkdir()
+        for analysis in result.analyses:
+            write_csv(result, analysis, folder / "tables" / f"{analysis}.csv")
+
+
+def check_out(out: Path) -> None:
+    """Refuse a folder that a run may not replace, before any time is spent.
+
+    Raises
+    ------
+    MeasurandError
+        If `out` is a file, or a folder with other content than an earlier run's.
+    """
+    if out.is_symlink() or (out.exists() and not out.is_dir()):
+        raise MeasurandError(f"{out} is not a folder; give another --out")
+    if out.is_dir() and any(out.iterdir()) and not _is_run(out):
+        raise MeasurandError(f"{out} holds other files and is no earlier run; give an empty or new folder as --out")
+    parent = out.absolute().parent
+    while not parent.exists():
+        parent = parent.parent
+    if not parent.is_dir():
+        raise MeasurandError(f"{parent} is not a folder, so that {out} cannot be made in it; give another --out")
+
+
+def _is_run(out: Path) -> bool:
+    try:
+        document = json.loads((out / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(document, dict) and document.get("schema") == _MANIFEST_SCHEMA
+
+
+@contextlib.contextmanager
+def _in_place_of(out: Path) -> Any:
+    """Give a temporary folder that takes the place of `out` if the block succeeds and vanishes if it fails."""
+    made: list[Path] = []
+    temporary: Path | None = None
+    try:
+        parent = out.absolute().parent
+        while not parent.exists():
+            made.append(parent)
+            parent = parent.parent
+        out.absolute().parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.absolute().parent))
+        temporary.chmod(0o755)
+        yield temporary
+        if out.exists():
+            old = Path(tempfile.mkdtemp(prefix=f".{out.name}-old-", dir=out.absolute().parent))
+            out.replace(old / out.name)
+            temporary.replace(out)
+            shutil.rmtree(old)
+        else:
+            temporary.replace(out)
+    except BaseException as error:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+        for folder in made:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        if isinstance(error, OSError):
+            raise MeasurandError(f"{out} cannot be written: {disk_reason(error)}; nothing was left behind") from error
+        raise
+
+
+def disk_reason(error: OSError) -> str:
+    """Return why writing failed, in words that say what to do."""
+    reasons = {
+        errno.ENOSPC: "the disk is full",
+        errno.EDQUOT: "the disk quota is used up",
+        errno.EFBIG: "the file would be larger than this system allows",
+        errno.EACCES: "no permission to write there",
+        errno.EPERM: "no permission to write there",
+        errno.EROFS: "that file system is read-only",
+    }
+    return reasons.get(error.errno or 0, error.strerror or str(error))
+
+
+def write_csv(result: Result, analysis: str, path: Path) -> None:
+    """Write one analysis as CSV, cells that a spreadsheet would run as formulas made harmless."""
+    frame = result.to_frame(analysis)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(frame.columns)
+        for record in frame.astype(object).itertuples(index=False):
+            writer.writerow([_cell(value) for value in record])
+
+
+def _cell(value: Any) -> str:
+    if value is None or value != value:
+        return ""
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+    text = str(value)
+    # A leading apostrophe is how spreadsheets are told that a cell is text.
+    return f"'{text}" if text[:1] in "=+-@\t\r" and not isinstance(value, int | float) else text
+
+
+def write_file(path: Path, write: Callable[[Path], None]) -> None:
+    """Write one file under a temporary name and move it into place when it is whole.
+
+    Raises
+    ------
+    MeasurandError
+        If it cannot be written; nothing is left behind, and an earlier file stays as it was.
+    """
+    temporary = path.with_name(f".{path.name}.part")
+    try:
+        path.absolute().parent.mkdir(parents=True, exist_ok=True)
+        write(temporary)
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise MeasurandError(f"{path} cannot be written: {disk_reason(error)}; nothing was left behind") from error
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def report_again(out: Path, *, title: str | None = None) -> None:
+    """Write the pages of a finished run again, from results.json and manifest.json alone.
+
+    Raises
+    ------
+    MeasurandError
+        If the folder is no finished run.
+    """
+    if not _is_run(out):
+        raise MeasurandError(f"{out} is no finished run: it has no {MANIFEST} of measurand")
+    from measurand.reporting import render_html, render_markdown
+
+    document = json.loads((out / MANIFEST).read_text(encoding="utf-8"))
+    result = Result.from_json(out / "results.json")
+    headline = title or str(document["settings"].get("title", "Audit of ratings"))
+    shown = reproduce(document)
+    html = render_html(result, title=headline, reproduce=shown)
+    markdown = render_markdown(result, title=headline, reproduce=shown)
+    write_file(out / "report.html", lambda path: _write_text(path, html))
+    write_file(out / "report.md", lambda path: _write_text(path, markdown))
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"
