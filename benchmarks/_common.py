@@ -35,7 +35,6 @@ PACKAGES = (
     "evalaudit",
     "evalica",
     "krippendorff",
-    "pingouin",
 )
 
 

@@ -11,7 +11,7 @@ Four rows for each case, because the two do not start from the same thing nor en
 - call: measurand from the very data frame that evalaudit gets (read_ratings checks it, panels indexes it) to alpha and
   interval, against evalaudit's one call, which also gives alpha without each rater and a table of items.
 - call, equal work: as before, and measurand also computes alpha without each rater.
-- call, as the audit: measurand gives alpha at three levels of measurement and the observed agreement at once, each
+- call, as the audit: measurand gives alpha at four levels of measurement and the observed agreement at once, each
   with its interval, which is what its audit asks for; evalaudit still gives one level.
 
 The two alphas must agree to 1e-12 and the intervals within Monte Carlo error, or the script fails.
@@ -35,7 +35,7 @@ from evalaudit import agreement as inside
 from threadpoolctl import threadpool_limits
 
 from measurand.data import Scale, panels, read_ratings
-from measurand.stats.agreement import alphas, patterns
+from measurand.stats.agreement import METRICS, alphas, patterns
 from measurand.stats.inference import bootstrap, clusters, percentile_interval, stream
 
 REPLICATES = 2000
@@ -60,7 +60,7 @@ class Case:
         units = rng.normal(size=(self.n_units, 1))
         ratings = units + rng.normal(size=(self.n_units, self.n_raters))
         if self.n_levels is None:
-            ratings = 50 + 12 * ratings
+            ratings = 150 + 12 * ratings
         else:
             middle = (1 + self.n_levels) / 2
             ratings = np.clip(np.rint(middle + ratings * self.n_levels / 5), 1, self.n_levels)
@@ -69,7 +69,7 @@ class Case:
 
     def scale(self) -> Scale:
         if self.n_levels is None:
-            return Scale(-100, 200, level=self.level)
+            return Scale(0, 300, level=self.level)
         return Scale(1, self.n_levels, step=1, level=self.level)
 
 
@@ -111,7 +111,7 @@ def from_arrays(unit: np.ndarray, rating: np.ndarray, rater: np.ndarray, levels:
 
     estimate = statistics(drawn.weights())[0, 0]
     draws = bootstrap(statistics, drawn, n_replicates=REPLICATES, rng=stream(seed, "benchmark"))
-    intervals = [percentile_interval(column, confidence=CONFIDENCE) for column in draws.T[: max(1, len(levels))]]
+    intervals = [percentile_interval(column, confidence=CONFIDENCE) for column in draws.T]
     return float(estimate), intervals[0].low, intervals[0].high, draws[:, 0]
 
 
@@ -184,7 +184,7 @@ def against_evalaudit(case: Case) -> tuple[list[dict[str, Any]], dict[str, Any]]
         units.alpha()
         inside._bootstrap(units, CONFIDENCE, True, REPLICATES, 1)
 
-    levels = [case.level, *(level for level in ("nominal", "ordinal", "interval") if level != case.level)]
+    levels = [case.level, *(level for level in METRICS if level != case.level)]
 
     def our_equal_work() -> None:
         from_frame(frame, scale, [case.level], 1, each_rater_out=True)
@@ -280,8 +280,8 @@ def main() -> None:
             "tables do not count against it.",
             "call: from the same shuffled long data frame. measurand checks scale, ids and repeats on the way; "
             "evalaudit also gives alpha without each rater and a table of items. In `equal work` measurand computes "
-            "alpha without each rater as well (but no table of items). In `as the audit` it gives nominal, ordinal and "
-            "interval alpha and the observed agreement, each with its interval, and evalaudit one level.",
+            "alpha without each rater as well (but no table of items). In `as the audit` it gives nominal, ordinal, "
+            "interval and ratio alpha and the observed agreement, each with its interval, and evalaudit one level.",
             "measurand collapses units that show the same ratings, so that few levels and few raters make few "
             "patterns. With 20 raters, or with continuous ratings, hardly any two units are alike: those cases show "
             "the speed without that gain.",

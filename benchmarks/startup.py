@@ -27,6 +27,9 @@ def main() -> None:
         "import measurand; measurand.audit": [python, "-c", "import measurand; measurand.audit"],
     }
     notes = [f"Medians of {ROUNDS} alternating whole processes after one unmeasured round."]
+    notes.append(
+        "`import measurand` is lazy: what it leaves out is paid at first use, as the row with `measurand.audit` shows."
+    )
     command = measurand_command()
     if command is None:
         notes.append("The command `measurand` is not there in this checkout: its row is missing.")

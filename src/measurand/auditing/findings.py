@@ -194,7 +194,8 @@ def _ranking_reliable(rows: _Rows) -> Finding:
         return _undetermined(rows, name, question, g, _COMPLETE, source)
     statement = (
         f"G = {show_number(g.estimate, width=(g.high or 0) - g.low)} ({_percent(g.confidence)} interval {_interval(g)} "
-        f"over items, systems and raters of this kind) with {rows.size('n_items')} items and {rows.size('n_raters')} raters."
+        f"over items, systems and raters of this kind) with {rows.size('n_items')} items and {rows.size('n_raters')} "
+        "raters."
     )
     component = rows.first("components", "variance", {"estimator": "anova", "component": "system"})
     if component is not None and component.estimate < 0:

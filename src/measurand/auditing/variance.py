@@ -172,7 +172,7 @@ def components(
     >>> import pandas as pd
     >>> table = pd.DataFrame({"item": list("aabb"), "rater": ["R1", "R2"] * 2, "rating": [1, 2, 3, 6]})
     >>> components(table).value("components", "variance", {"component": "item"})
-    3.5
+    4.0
     """
     rows: list[Row] = []
     for panel in panels(ratings):

@@ -78,6 +78,9 @@ class Scale:
                 raise MeasurandError(
                     f"step {self.step:g} does not lead from {self.low:g} to {self.high:g}; declare bounds it reaches"
                 )
+        for name in ("low", "high", "step"):
+            value = getattr(self, name)
+            object.__setattr__(self, name, None if value is None else float(value))
         object.__setattr__(self, "labels", tuple(str(label).strip() for label in self.labels))
         if self.labels:
             if self.low is not None:

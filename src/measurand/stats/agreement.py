@@ -335,7 +335,7 @@ def pearson(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
     Examples
     --------
     >>> points = np.array([1.0, 2.0, 3.0])
-    >>> pearson(points, points + 2, np.ones((1, 3))).tolist()
+    >>> pearson(points, points + 2, np.ones((1, 3))).round(12).tolist()
     [1.0]
     """
     covariance, variance_x, variance_y, _ = _moments(x, y, weights)
@@ -385,37 +385,46 @@ def spearman(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
     return pearson(_midranks(x, weights), _midranks(y, weights), weights)
 
 
+#: Variance, as a share of the largest squared coordinate, up to which a coordinate is constant but for rounding.
+_CONSTANT: Final = 1e-14
+
+
 def _moments(
     x: FloatArray, y: FloatArray, weights: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Weighted covariance, variances and difference of means; variances are exactly 0 for constants."""
+    middle = x.mean()
+    x, y = x - middle, y - middle  # a common shift changes none of the four, and keeps their digits
     n = weights.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = weights / n[:, None]
-    mean_x, mean_y = (share * x).sum(axis=1), (share * y).sum(axis=1)
-    dx, dy = x - mean_x[:, None], y - mean_y[:, None]
-    variance_x, variance_y = (share * dx**2).sum(axis=1), (share * dy**2).sum(axis=1)
-    variance_x[_constant(x, weights)] = 0.0
-    variance_y[_constant(y, weights)] = 0.0
-    covariance = (share * dx * dy).sum(axis=1)
+        mean_x, mean_y, square_x, square_y, product = (
+            sums / n for sums in _weighted_sums(weights, [x, y, x * x, y * y, x * y])
+        )
+    variance_x, variance_y = square_x - mean_x**2, square_y - mean_y**2
+    covariance, shift = product - mean_x * mean_y, mean_x - mean_y
+    variance_x[variance_x <= _CONSTANT * np.square(x).max(initial=0.0)] = 0.0
+    variance_y[variance_y <= _CONSTANT * np.square(y).max(initial=0.0)] = 0.0
     covariance[(variance_x == 0) | (variance_y == 0)] = 0.0
-    shift = np.where((variance_x == 0) & (variance_y == 0) & (np.abs(mean_x - mean_y) < 1e-12), 0.0, mean_x - mean_y)
+    shift[np.abs(shift) <= 1e-14 * max(np.abs(x).max(initial=0.0), np.abs(y).max(initial=0.0))] = 0.0
     return covariance, variance_x, variance_y, shift
 
 
-def _constant(x: FloatArray, weights: FloatArray) -> npt.NDArray[np.bool_]:
-    """Whether the points that a row weights have one value only: rounding must not make a variance of it."""
-    wide = np.broadcast_to(x, weights.shape)
-    used = weights > 0
-    return np.asarray(np.where(used, wide, -np.inf).max(axis=1) <= np.where(used, wide, np.inf).min(axis=1))
+def _weighted_sums(weights: FloatArray, columns: list[FloatArray]) -> list[FloatArray]:
+    if columns[0].ndim == 1:
+        return list((weights @ np.column_stack(columns)).T)
+    return [np.asarray(np.einsum("rp,rp->r", weights, column)) for column in columns]
 
 
 def _midranks(x: FloatArray, weights: FloatArray) -> FloatArray:
     """Mid-ranks of the points in each row's weighted sample, shape (n_rows, n_points)."""
-    values, code = np.unique(x, return_inverse=True)
-    gather = sparse.csr_array((np.ones(len(x)), (np.arange(len(x)), code)), shape=(len(x), len(values)))
-    n = _product(weights, gather)
-    return np.asarray((np.cumsum(n, axis=1) - n / 2)[:, code], dtype=np.float64)
+    order = np.argsort(x, kind="stable")
+    starts = np.flatnonzero(np.r_[True, np.diff(x[order]) != 0])
+    n = weights[:, order] if len(starts) == len(x) else np.add.reduceat(weights[:, order], starts, axis=1)
+    place = np.cumsum(n, axis=1)
+    place -= 0.5 * n
+    value = np.empty(len(x), dtype=np.intp)
+    value[order] = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(x)]))
+    return np.asarray(place[:, value])
 
 
 def kendall_tau_b(x: FloatArray, y: FloatArray) -> Number:

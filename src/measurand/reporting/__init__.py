@@ -1,0 +1,58 @@
+"""From a result to what people read: one HTML page, Markdown, the terminal, figures; made of results alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from measurand.reporting.figures import plot
+from measurand.reporting.markdown import render_markdown
+from measurand.reporting.page import render_html
+from measurand.reporting.summary import render_summary
+from measurand.reporting.svg import Plot, write_whole
+from measurand.result import Result
+
+__all__ = ["Plot", "plot", "render_html", "render_markdown", "render_summary", "report"]
+
+
+def report(
+    result: Result,
+    *,
+    out: str | Path | None = None,
+    title: str = "Audit of ratings",
+    reproduce: Mapping[str, str] | None = None,
+) -> str:
+    """Make the page of a result, and write it if asked to.
+
+    Parameters
+    ----------
+    result : Result
+        A whole audit; what it does not have is left out.
+    out : str, Path or None
+        The HTML file; it appears whole or not at all.
+    title : str
+        The heading.
+    reproduce : mapping of str to str or None
+        What a reader needs to make the run again: command, hashes of inputs, versions, seed.
+
+    Returns
+    -------
+    str
+        The page, one HTML file without script or network.
+
+    Raises
+    ------
+    OSError
+        If `out` cannot be written.
+
+    Examples
+    --------
+    >>> from measurand.result import Row
+    >>> page = report(Result([Row("design", {}, "n_items", 290)], {"design": {}}))
+    >>> page.startswith("<!DOCTYPE html>")
+    True
+    """
+    page = render_html(result, title=title, reproduce=reproduce or {})
+    if out is not None:
+        write_whole(out, page)
+    return page

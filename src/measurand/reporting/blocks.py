@@ -1,0 +1,180 @@
+"""What a report consists of, whatever it is written in: blocks of plain text, tables, figures and findings.
+
+The page and the Markdown file are two renderings of one such document, so that they cannot say different things. All
+text here is plain; whoever renders it escapes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from measurand.reporting.svg import Plot
+from measurand.reporting.words import MARK, WORD, clean, shorten
+from measurand.result import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of a table.
+
+    Parameters
+    ----------
+    text, small : str
+        What it says; a second, smaller line (an interval).
+    title : str
+        The whole text where `text` is shortened.
+    is_name : bool
+        Whether the text is a name from the data, whose writing direction must not spread.
+    href, id : str
+        An anchor on this page that it points to; its own anchor.
+    verdict : str
+        The verdict that it shows, blank if it shows none.
+    """
+
+    text: str
+    small: str = ""
+    title: str = ""
+    is_name: bool = False
+    href: str = ""
+    id: str = ""
+    verdict: Verdict | Literal[""] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The head of a column; `is_number` puts its cells to the right."""
+
+    text: str
+    is_number: bool = False
+    title: str = ""
+    is_name: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A paragraph; a `small` one is a remark."""
+
+    kind: ClassVar[str] = "text"
+    text: str
+    small: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bullets:
+    """A list of sentences."""
+
+    kind: ClassVar[str] = "bullets"
+    items: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Words and what they mean, or keys and values (then `is_code`)."""
+
+    kind: ClassVar[str] = "terms"
+    pairs: Sequence[tuple[str, str]]
+    is_code: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table: the first cell of each row is its head."""
+
+    kind: ClassVar[str] = "table"
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A figure."""
+
+    kind: ClassVar[str] = "image"
+    plot: Plot
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A finding, ready to be shown."""
+
+    kind: ClassVar[str] = "answer"
+    id: str
+    name: str
+    verdict: Verdict
+    question: str
+    statement: str
+    remedy: str
+    source: str
+    where: Sequence[str]
+    brief: bool = False
+
+    @property
+    def mark(self) -> str:
+        """The sign of the verdict."""
+        return MARK[self.verdict]
+
+    @property
+    def word(self) -> str:
+        """The word of the verdict."""
+        return WORD[self.verdict]
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Blocks that can be folded away."""
+
+    kind: ClassVar[str] = "fold"
+    summary: str
+    blocks: Sequence[Block]
+    is_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A titled part of a section."""
+
+    kind: ClassVar[str] = "part"
+    id: str
+    title: str
+    level: int
+    blocks: Sequence[Block]
+
+
+Block = Text | Bullets | Terms | Table | Image | Answer | Fold | Part
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A numbered chapter of the report."""
+
+    id: str
+    title: str
+    blocks: Sequence[Block]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A whole report."""
+
+    title: str
+    design: str
+    lead: Sequence[str]
+    counts: Sequence[tuple[Verdict, str]]
+    sections: Sequence[Section]
+
+
+def name_cell(name: object, most: int = 32, blank: str = "(blank)") -> Cell:
+    """Return the cell of a name from the data, shortened, with the whole name as its title."""
+    whole = clean(name)
+    short = shorten(name, most) or blank
+    return Cell(short, title=whole if short != whole and whole else "", is_name=True)
+
+
+def name_column(name: object, most: int = 24) -> Column:
+    """Return the column head of a name from the data."""
+    cell = name_cell(name, most)
+    return Column(cell.text, is_number=True, title=cell.title, is_name=True)

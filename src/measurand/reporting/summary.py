@@ -1,0 +1,126 @@
+"""What the terminal shows after an audit: one screen with the design, the verdict and every finding."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Final
+
+from measurand.reporting.answers import short_name
+from measurand.reporting.document import headline
+from measurand.reporting.verdict import lead
+from measurand.reporting.view import View, counts
+from measurand.reporting.words import MARK, VERDICTS, WORD, called, clean, shorten
+from measurand.result import Finding, Result, Verdict
+
+#: Lines of findings above which each statement is cut.
+_MOST_LINES: Final = 32
+_LINES_EACH: Final = 3
+#: Criteria that the table shows.
+_MOST_CRITERIA: Final = 15
+_LABEL: Final = 15
+_ANSI: Final[dict[Verdict, str]] = {
+    "fail": "31;1",
+    "warn": "33",
+    "undetermined": "35",
+    "pass": "32",
+    "not_applicable": "2",
+}
+
+
+def render_summary(result: Result, *, width: int, color: bool) -> str:
+    """Return what a terminal shows of a result, on one screen.
+
+    Parameters
+    ----------
+    result : Result
+        A whole audit.
+    width : int
+        Columns of the terminal; fewer than 40 are taken as 40.
+    color : bool
+        Whether to write colour codes; marks and words say the same without them.
+
+    Returns
+    -------
+    str
+        Lines without a last line break.
+
+    Examples
+    --------
+    >>> finding = Finding("agreement", "Do the raters agree?", "fail", "Alpha = 0.01.")
+    >>> print(render_summary(Result([], findings=[finding]), width=60, color=False).splitlines()[-1])
+    ✗ fail         Alpha = 0.01.
+    """
+    view = View(result)
+    width = max(width, 40)
+    title = f"Audit of ratings: {headline(result)}"
+    lines = textwrap.wrap(title, width, subsequent_indent="  ")
+    sentences = [clean(sentence) for sentence in lead(view)]
+    lines += ["", *textwrap.wrap(" ".join(sentences), width), ""] if sentences else []
+    if len(view.criteria) > 1:
+        lines += _matrix(view, width, color=color)
+    else:
+        lines += _findings(view.findings(view.criteria[0]) if view.criteria else [], width, color=color)
+    return "\n".join(lines)
+
+
+def _findings(ordered: list[Finding], width: int, *, color: bool) -> list[str]:
+    shown = [finding for finding in ordered if finding.verdict != "not_applicable"]
+    wrapped = [(finding.verdict, textwrap.wrap(clean(finding.statement), width - _LABEL)) for finding in shown]
+    if sum(len(text) for _, text in wrapped) > _MOST_LINES:
+        wrapped = [(finding.verdict, _cut(clean(finding.statement), width - _LABEL)) for finding in shown]
+    idle = [short_name(finding.id) for finding in ordered if finding.verdict == "not_applicable"]
+    if idle:
+        wrapped.append(("not_applicable", _cut(", ".join(idle), width - _LABEL)))
+    lines = []
+    for verdict, text in wrapped:
+        label = _painted(f"{MARK[verdict]} {WORD[verdict]}".ljust(_LABEL), verdict, color=color)
+        lines += [f"{label}{text[0] if text else ''}", *(" " * _LABEL + line for line in text[1:])]
+    return lines
+
+
+def _cut(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, max_lines=_LINES_EACH, placeholder=" …")
+
+
+def _painted(text: str, verdict: Verdict, *, color: bool) -> str:
+    return f"\x1b[{_ANSI[verdict]}m{text}\x1b[0m" if color else text
+
+
+def _matrix(view: View, width: int, *, color: bool) -> list[str]:
+    """Return the worst criteria as rows of marks under letters, and what each letter asks with its counts."""
+    from rich.cells import cell_len
+
+    by = {(finding.criterion, finding.id): finding.verdict for finding in view.result.findings}
+    questions = list(dict.fromkeys(finding.id for finding in view.result.findings))
+    asked = [q for q in questions if any(by.get((c, q), "not_applicable") != "not_applicable" for c in view.criteria)]
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    asked = asked[: len(letters)]
+    worst = sorted(
+        view.criteria, key=lambda name: [-sum(by.get((name, q)) == verdict for q in asked) for verdict in VERDICTS]
+    )
+    shown = worst[:_MOST_CRITERIA]
+    most = min(max([9, *(cell_len(called(shorten(name, 40))) for name in shown)]), max(width - 2 * len(asked) - 2, 12))
+    lines = [f"{'criterion':<{most}}  {' '.join(letters[: len(asked)])}"]
+    for name in shown:
+        text = called(shorten(name, 40))
+        while cell_len(text) > most:
+            text = f"{text[:-2]}…"
+        marks = []
+        for question in asked:
+            verdict = by.get((name, question))
+            marks.append(" " if verdict is None else _painted(MARK[verdict], verdict, color=color))
+        lines.append(f"{text}{' ' * (most - cell_len(text))}  {' '.join(marks)}")
+    if len(view.criteria) > len(shown):
+        lines.append(f"… and {len(view.criteria) - len(shown)} more criteria")
+    lines.append("")
+    for letter, question in zip(letters, asked, strict=False):
+        found = [finding for finding in view.result.findings if finding.id == question]
+        number = ", ".join(
+            _painted(f"{n} {MARK[verdict]} {WORD[verdict]}", verdict, color=color)
+            for verdict, n in counts(found).items()
+        )
+        lines.append(f"{letter}  {short_name(question):<24} {number}")
+    if len(asked) < len(questions):
+        idle = [short_name(question) for question in questions if question not in asked]
+        lines += textwrap.wrap(f"n/a for every criterion: {', '.join(idle)}", width, subsequent_indent="   ")
+    return lines

@@ -1,0 +1,109 @@
+"""A result by criterion: which criteria there are, their rows, sizes and findings. Nothing is computed but counts."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from measurand.reporting.words import VERDICTS
+from measurand.result import Finding, Key, Result, Row, Verdict
+
+
+class View:
+    """The rows of a result by criterion, analysis and statistic.
+
+    Parameters
+    ----------
+    result : Result
+        A whole audit, or the result of a single step; what is not there is not shown.
+
+    Examples
+    --------
+    >>> view = View(Result([Row("design", {}, "n_items", 290)]))
+    >>> view.size("", "n_items"), view.size("", "n_raters")
+    (290, None)
+    """
+
+    def __init__(self, result: Result) -> None:
+        self.result = result
+        design = result.settings.get("design", {}).get("criteria", {})
+        self.about: Mapping[str, Mapping[str, Any]] = design
+        named = [str(row.keys.get("criterion", "")) for row in result.rows if row.analysis != "design"]
+        of_design = [str(row.keys.get("criterion", "")) for row in result.rows]
+        found = list(design) or list(dict.fromkeys(named)) or list(dict.fromkeys(of_design))
+        if not found:
+            found = list(dict.fromkeys(finding.criterion for finding in result.findings))
+        self.criteria: list[str] = found
+        self._rows: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
+        for row in result.rows:
+            criterion = str(row.keys.get("criterion", ""))
+            # The design of a single criterion is that of everything, and carries no name.
+            if row.analysis == "design" and len(found) == 1:
+                criterion = found[0]
+            self._rows[criterion, row.analysis, row.statistic].append(row)
+
+    def rows(self, criterion: str, analysis: str, statistic: str, keys: Mapping[str, Key] | None = None) -> list[Row]:
+        """Return the rows of one criterion whose keys have the given values."""
+        found = self._rows.get((criterion, analysis, statistic), [])
+        wanted = (keys or {}).items()
+        return [row for row in found if all(row.keys.get(k, "") == v for k, v in wanted)]
+
+    def first(self, criterion: str, analysis: str, statistic: str, keys: Mapping[str, Key] | None = None) -> Row | None:
+        """Return the first such row, None if there is none."""
+        found = self.rows(criterion, analysis, statistic, keys)
+        return found[0] if found else None
+
+    def defined(
+        self, criterion: str, analysis: str, statistic: str, keys: Mapping[str, Key] | None = None
+    ) -> list[Row]:
+        """Return the rows that have a number."""
+        return [row for row in self.rows(criterion, analysis, statistic, keys) if not row.undefined]
+
+    def reason(self, criterion: str, analysis: str) -> str:
+        """Return why an analysis gave no number, blank if it gave one or is not there."""
+        found = [
+            row for (name, of, _), rows in self._rows.items() if (name, of) == (criterion, analysis) for row in rows
+        ]
+        if not found or any(not row.undefined for row in found):
+            return ""
+        return found[0].undefined
+
+    def size(self, criterion: str, name: str) -> int | None:
+        """Return a count of the design, from the sample of the coefficients where there is no design."""
+        row = self.first(criterion, "design", name)
+        if row is not None:
+            return int(row.estimate)
+        for row in self.rows(criterion, "generalizability", "g"):
+            if name in ("n_items", "n_raters"):
+                return row.n_items if name == "n_items" else row.n_raters
+        return None
+
+    def level(self, criterion: str) -> str:
+        """Return the declared level of measurement, ordinal where none is declared (as the findings do)."""
+        level = str(self.about.get(criterion, {}).get("level", ""))
+        return level if level in ("nominal", "ordinal", "interval", "ratio") else "ordinal"
+
+    def here(self, criterion: str, statistic: str, estimator: str) -> Row | None:
+        """Return a coefficient at the panel's own size."""
+        keys: dict[str, Key] = {"estimator": estimator}
+        for key, name in (("at_items", "n_items"), ("at_raters", "n_raters")):
+            size = self.size(criterion, name)
+            if size is not None:
+                keys[key] = size
+        return self.first(criterion, "generalizability", statistic, keys)
+
+    def findings(self, criterion: str) -> list[Finding]:
+        """Return the findings of one criterion, worst first."""
+        return worst_first([f for f in self.result.findings if f.criterion == criterion])
+
+
+def worst_first(findings: Sequence[Finding]) -> list[Finding]:
+    """Return findings from fail to not applicable, otherwise in their own order."""
+    return sorted(findings, key=lambda finding: VERDICTS.index(finding.verdict))
+
+
+def counts(findings: Sequence[Finding]) -> dict[Verdict, int]:
+    """Return the number of findings of each verdict that occurs, worst first."""
+    found = Counter(finding.verdict for finding in findings)
+    return {verdict: found[verdict] for verdict in VERDICTS if found[verdict]}

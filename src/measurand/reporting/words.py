@@ -1,0 +1,175 @@
+"""How things are called and shown on a page: readable names, verdict marks, names from data made safe to show."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+from measurand.result import Key, Row, Verdict, show_number
+
+#: Verdicts from worst to least worrying: the order of every list of findings.
+VERDICTS: Final[tuple[Verdict, ...]] = ("fail", "warn", "undetermined", "pass", "not_applicable")
+MARK: Final[dict[Verdict, str]] = {"fail": "✗", "warn": "!", "undetermined": "?", "pass": "✓", "not_applicable": "–"}
+WORD: Final[dict[Verdict, str]] = {
+    "fail": "fail",
+    "warn": "warn",
+    "undetermined": "undetermined",
+    "pass": "pass",
+    "not_applicable": "n/a",
+}
+
+STATISTIC: Final[dict[str, str]] = {
+    "observed_agreement": "Observed agreement (share of equal pairs)",
+    "alpha_nominal": "Krippendorff's alpha, nominal",
+    "alpha_ordinal": "Krippendorff's alpha, ordinal",
+    "alpha_interval": "Krippendorff's alpha, interval",
+    "alpha_ratio": "Krippendorff's alpha, ratio",
+    "icc_1_1": "ICC(1,1): one rating, raters differ from cell to cell",
+    "icc_2_1": "ICC(2,1): one rating, absolute agreement",
+    "icc_3_1": "ICC(3,1): one rating, consistency",
+    "icc_1_k": "ICC(1,k): mean of the panel, raters differ from cell to cell",
+    "icc_2_k": "ICC(2,k): mean of the panel, absolute agreement",
+    "icc_3_k": "ICC(3,k): mean of the panel, consistency",
+    "pearson": "Pearson's r",
+    "spearman": "Spearman's rho",
+    "kappa_quadratic": "Kappa, quadratic weights",
+    "kendall_tau_b": "Kendall's tau-b of system means",
+}
+UNIT: Final[dict[str, str]] = {
+    "item": "items redrawn",
+    "item_cell": "cells redrawn",
+    "item_cell+rater": "F: cells and raters",
+}
+#: What varies, in words, for components and for sources of the analysis of variance.
+SOURCE: Final[dict[str, str]] = {
+    "item": "item: some items are rated higher than others",
+    "system": "system: some systems are rated higher than others",
+    "rater": "rater: some raters are more lenient than others",
+    "item:system": "item:system: systems do better on some items than on others",
+    "item:rater": "item:rater: raters differ about which items are good",
+    "system:rater": "system:rater: raters differ about which systems are good",
+    "residual": "residual: what is left, error included",
+}
+ERROR_TERM: Final[dict[str, str]] = {
+    "residual": "residual (nothing counts as a sample)",
+    "system:rater": "system:rater (raters are a sample)",
+    "item:system": "item:system (items are a sample)",
+    "quasi_f": "quasi-F (raters and items are samples)",
+}
+ESTIMATOR: Final[dict[str, str]] = {
+    "anova": "anova (unbiased)",
+    "plugin": "plug-in (observed spread)",
+    "reml": "REML",
+    "henderson": "Henderson",
+}
+ANALYSIS: Final[dict[str, str]] = {
+    "design": "Design",
+    "raters": "Raters",
+    "agreement": "Agreement",
+    "agreement_pairs": "Pairs of raters",
+    "anova": "Analysis of variance",
+    "system_test": "Tests of the systems",
+    "components": "Variance components",
+    "generalizability": "G and Phi",
+    "decision": "Decision study",
+    "pairs": "Pairs of systems",
+    "leave_one_rater_out": "Boards without one rater",
+    "missingness": "Missing ratings",
+    "copies": "Copied ratings",
+}
+
+_BIDI: Final = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def clean(text: object) -> str:
+    r"""Return text from data on one line: white space collapsed, control characters and text-direction marks gone.
+
+    Control characters break SVG and terminals, direction marks would turn the words around a name.
+
+    Examples
+    --------
+    >>> clean("a\nb\x1b[31m")
+    'a b�[31m'
+    """
+    joined = " ".join(_BIDI.sub("", str(text)).split())
+    return "".join(
+        "\ufffd" if unicodedata.category(c) in ("Cc", "Cs") or ord(c) & 0xFFFE == 0xFFFE else c for c in joined
+    )
+
+
+def shorten(text: object, most: int = 32) -> str:
+    """Return cleaned text of at most `most` characters, its middle left out (the ends of ids tell them apart).
+
+    Examples
+    --------
+    >>> shorten("meta-llama/Llama-3.1-70B-Instruct-awq-int4", 20)
+    'meta-llama/L…wq-int4'
+    """
+    whole = clean(text)
+    if len(whole) <= most:
+        return whole
+    tail = (most - 1) * 2 // 5
+    return f"{whole[: most - 1 - tail]}…{whole[len(whole) - tail :]}"
+
+
+def called(name: Key, blank: str = "(blank)") -> str:
+    """Return a name as text, with a word for a blank one."""
+    return clean(name) or blank
+
+
+def show_p(p: float | None) -> str:
+    """Return a p value with two digits.
+
+    Examples
+    --------
+    >>> show_p(0.000241), show_p(1e-9), show_p(None)
+    ('0.00024', '< .0001', '–')
+    """
+    if p is None or p != p:
+        return "–"
+    if p < 1e-4:
+        return "< .0001"
+    return show_number(float(f"{p:.2g}"))
+
+
+def show_count(value: float | None) -> str:
+    """Return a number of raters or items; infinity means that no number suffices."""
+    return "no number" if value == float("inf") else show_number(value)
+
+
+def show_estimate(row: Row) -> str:
+    """Return the estimate of a row with the digits that its interval supports."""
+    width = None if row.low is None or row.high is None else row.high - row.low
+    # A degenerate interval, of width 0 or beside the estimate, would ask for endless zeros.
+    if width is not None and (width < 1e-4 * max(abs(row.estimate), 1e-2) or row.estimate == row.low == row.high):
+        width = None
+    return show_number(row.estimate, width=width)
+
+
+def key_text(analysis: str, keys: dict[str, Key], statistic: str) -> str:
+    """Return where a number is, in one line."""
+    where = ", ".join(f"{key} {'∞' if value == float('inf') else shorten(value, 40)}" for key, value in keys.items())
+    return f"{analysis} / {statistic}" + (f" ({where})" if where else "")
+
+
+def joined(parts: list[str]) -> str:
+    """Return parts as people list them.
+
+    Examples
+    --------
+    >>> joined(["a", "b", "c"])
+    'a, b and c'
+    """
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
+
+
+def plural(count: int, singular: str, plural_form: str = "") -> str:
+    """Return a count with its noun.
+
+    Examples
+    --------
+    >>> plural(1, "rater"), plural(2310, "item")
+    ('1 rater', '2,310 items')
+    """
+    return f"{count:,} {singular if count == 1 else plural_form or singular + 's'}"
