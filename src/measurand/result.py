@@ -35,6 +35,7 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
     "decision": ("criterion", "estimator", "target", "at_items", "at_raters"),
     "pairs": ("criterion", "system_a", "system_b", "unit"),
     "leave_one_rater_out": ("criterion", "left_out", "system"),
+    "ranks": ("criterion", "system", "unit", "at_rank"),
     "missingness": ("criterion", "rater", "rating"),
     "copies": ("criterion", "rater_a", "rater_b"),
 }

@@ -102,6 +102,37 @@ def pairs(ratings: Ratings | Sequence[Panel] | Any, *, confidence: float = 0.95,
     return Result(rows, {"pairs": settings})
 
 
+def pair_tables(panel: Panel) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Return the differences of every pair of systems by item and by rater, and how many items each pair shares.
+
+    Returns
+    -------
+    tuple of ndarray
+        Shapes (n_items, n_pairs), (n_raters, n_pairs), NaN where a pair has no difference, and (n_pairs,).
+    """
+    found = [_differences(panel, a, b) for a, b in itertools.combinations(range(panel.n_systems), 2)]
+    by_item = np.full((panel.n_items, len(found)), np.nan)
+    by_rater = np.full((panel.n_raters, len(found)), np.nan)
+    for column, pair in enumerate(found):
+        by_item[pair.items, column] = pair.by_item
+        by_rater[pair.raters, column] = pair.by_rater
+    return by_item, by_rater, np.array([len(pair.items) for pair in found], dtype=np.int64)
+
+
+def pooled_error(panel: Panel) -> tuple[float, float]:
+    """Return the error mean square of system means with items and raters both random, and its degrees of freedom.
+
+    The variance of a difference of two means is twice the first over the ratings of a system; degrees of freedom are
+    Satterthwaite's. The first may be negative.
+    """
+    table = variance.anova(panel.cube(), FACETS)
+    ms, df = table.ms, table.df
+    terms = {"system:rater": 1.0, "item:system": 1.0, "residual": -1.0}
+    error = sum(sign * ms[source] for source, sign in terms.items())
+    spread = sum(ms[source] ** 2 / df[source] for source in terms)
+    return error, error**2 / spread if spread > 0 else np.nan
+
+
 def _differences(panel: Panel, a: int, b: int) -> _Pair:
     in_a, in_b = np.flatnonzero(panel.system == a), np.flatnonzero(panel.system == b)
     key = panel.item * panel.n_raters + panel.rater
@@ -187,10 +218,7 @@ def _exact(panel: Panel, pair: _Pair, unit: str, statistic: str, test: Exact) ->
 
 def _over_both(panel: Panel, found: list[_Pair], confidence: float) -> list[Row]:
     """Differences with items and raters both random: pooled error, degrees of freedom by Satterthwaite."""
-    table = variance.anova(panel.cube(), FACETS)
-    ms, df = table.ms, table.df
-    terms = {"system:rater": 1.0, "item:system": 1.0, "residual": -1.0}
-    error = sum(sign * ms[source] for source, sign in terms.items())
+    error, freedom = pooled_error(panel)
     rows = []
     for pair in found:
         keys = _keys(panel, pair, "item+rater")
@@ -200,7 +228,6 @@ def _over_both(panel: Panel, found: list[_Pair], confidence: float) -> list[Row]
             note = "no interval, no test: the estimated error variance of a difference is 0 or negative"
             rows.append(Row("pairs", keys, "difference", mean, note=note, **sample))
             continue
-        freedom = error**2 / sum(ms[source] ** 2 / df[source] for source in terms)
         standard_error = np.sqrt(2 * error / (panel.n_items * panel.n_raters))
         half = t_quantile(freedom, confidence) * standard_error
         rows.append(
