@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         leave_one_rater_out,
         missingness,
         pairs,
+        ranks,
         raters,
         system_test,
     )
@@ -45,6 +46,7 @@ _HOME = {
         "missingness",
         "pairs",
         "raters",
+        "ranks",
         "system_test",
     ),
     "measurand.data": ("Panel", "Ratings", "Scale", "panels", "read_ratings"),
@@ -76,6 +78,7 @@ __all__ = [
     "pairs",
     "panels",
     "plot",
+    "ranks",
     "raters",
     "read_ratings",
     "report",

@@ -1,6 +1,7 @@
 """The panel itself: one question per file, each from ratings to rows."""
 
 from measurand.auditing.agreement import agreement, agreement_pairs
+from measurand.auditing.components import components
 from measurand.auditing.copies import copies
 from measurand.auditing.design import design
 from measurand.auditing.generalizability import decision, generalizability
@@ -8,8 +9,10 @@ from measurand.auditing.leave_one_out import leave_one_rater_out
 from measurand.auditing.missingness import missingness
 from measurand.auditing.pairs import pairs
 from measurand.auditing.panel import audit
+from measurand.auditing.ranks import ranks
 from measurand.auditing.raters import raters
-from measurand.auditing.variance import anova, components, system_test
+from measurand.auditing.system_test import system_test
+from measurand.auditing.variance import anova
 
 __all__ = [
     "agreement",
@@ -24,6 +27,7 @@ __all__ = [
     "leave_one_rater_out",
     "missingness",
     "pairs",
+    "ranks",
     "raters",
     "system_test",
 ]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
+from measurand.auditing.components import PIVOT_DRAWS, Estimated, estimate
+from measurand.auditing.model_agreement import reml_rows, single_rating_interval
 from measurand.data.panel import Panel, panels
 from measurand.data.ratings import Ratings
 from measurand.result import Key, Result, Row
@@ -43,7 +46,12 @@ _STATISTICS: Final = ("observed_agreement", *(f"alpha_{metric}" for metric in ME
 
 
 def agreement(
-    ratings: Ratings | Sequence[Panel] | Any, *, replicates: int = 2000, confidence: float = 0.95, seed: int = 0
+    ratings: Ratings | Sequence[Panel] | Any,
+    *,
+    replicates: int = 2000,
+    confidence: float = 0.95,
+    seed: int = 0,
+    draws: int = PIVOT_DRAWS,
 ) -> Result:
     """Return how far the raters agree: alpha at four levels of measurement and six intraclass correlations.
 
@@ -57,6 +65,8 @@ def agreement(
         Level of the intervals.
     seed : int
         The one seed.
+    draws : int
+        Draws of generalised pivotal quantities.
 
     Returns
     -------
@@ -66,8 +76,11 @@ def agreement(
         the cells that every rater rated (`missing` = ``listwise``). A cell is an (item, system) pair. Intervals: a
         percentile bootstrap that redraws cells (`unit` = ``item_cell``) and one that redraws items with all their
         cells (``item``), each as a row; both are for *these* raters. Intraclass correlations also get the F interval,
-        which takes cells as independent and, for forms 1 and 2, generalises over raters. At full agreement the lower
-        end is an exact binomial bound: were a share q of units rated by chance, alpha would be 1 - q.
+        which takes cells as independent and, for forms 1 and 2, generalises over raters. Interval alpha and ICC(2,1)
+        also get the interval of generalised pivots, over items, systems and raters of this kind. On incomplete panels
+        `missing` = ``reml`` gives the intraclass correlations over all cells beside the listwise ones. At full
+        agreement the lower end is an exact binomial bound: were a share q of units rated by chance, alpha would be
+        1 - q.
 
     Notes
     -----
@@ -89,6 +102,10 @@ def agreement(
     for panel in found:
         rows += _alphas(panel, "", replicates, confidence, seed)
         rows += _icc(panel, replicates, confidence, seed)
+        found_components = estimate(panel, seed=seed, draws=draws)
+        rows += _over_raters(panel, found_components, rows, confidence)
+        if not panel.is_complete:
+            rows += reml_rows(panel, found_components, confidence=confidence, seed=seed, draws=draws)
         if panel.n_systems > 1:
             for position, name in enumerate(panel.systems):
                 rows += _alphas(panel.of_system(position), name, replicates, confidence, seed)
@@ -99,6 +116,39 @@ def agreement(
         "level": {panel.criterion: panel.level or "not declared" for panel in found},
     }
     return Result(rows, {"agreement": settings})
+
+
+def _over_raters(panel: Panel, found: Estimated, rows: Sequence[Row], confidence: float) -> list[Row]:
+    """Return interval alpha and ICC(2,1) again, with the interval that generalises over raters, too."""
+    if (interval := single_rating_interval(panel, found, confidence=confidence)) is None:
+        return []
+    out = []
+    for name, missing in (("alpha_interval", ""), ("icc_2_1", "listwise")):
+        row = next(
+            (
+                one
+                for one in rows
+                if one.statistic == name
+                and not one.undefined
+                and one.keys.get("criterion") == panel.criterion
+                and one.keys.get("missing", "") == missing
+            ),
+            None,
+        )
+        if row is not None:
+            note = "over items, systems and raters of this kind, by variance components"
+            out.append(
+                replace(
+                    row,
+                    low=interval.low,
+                    high=interval.high,
+                    confidence=confidence,
+                    method=found.method,
+                    unit=found.unit,
+                    note=note,
+                )
+            )
+    return out
 
 
 def _redrawn(panel: Panel, found: Patterns, *, one_system: bool) -> dict[str, Clusters]:

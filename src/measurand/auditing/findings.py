@@ -52,6 +52,12 @@ class _Rows:
         keys: dict[str, Key] = {"estimator": estimator, "at_items": self.size("n_items")}
         return self.first("generalizability", statistic, keys | {"at_raters": self.size("n_raters")})
 
+    @property
+    def unbiased(self) -> str:
+        """The unbiased estimator of this panel's components: anova where it is complete, henderson where not."""
+        row = self.first("components", "variance", {"estimator": "henderson"})
+        return "anova" if row is None else "henderson"
+
 
 def findings(result: Result, *, targets: Sequence[float] = (0.8,)) -> list[Finding]:
     """Return the findings of a panel audit, criterion by criterion.
@@ -157,15 +163,20 @@ def _systems_differ(rows: _Rows) -> Finding:
     }
     both, raters, residual = tests["quasi_f"], tests["system:rater"], tests["residual"]
     if both is None or raters is None or both.p is None or raters.p is None:
+        # Without a complete crossing the mixed models take the place of the mean squares.
+        full, judgement = (_model(rows, model) for model in ("full", "judgement"))
+        both, raters, residual = full, _model(rows, "judgement+system:rater"), judgement
+    if both is None or raters is None or both.p is None or raters.p is None:
         return _undetermined(rows, name, question, both, _COMPLETE, source)
     usual = ""
     if residual is not None and residual.p is not None:
-        usual = f" The usual test, against the residual, gives F = {_short(residual.estimate)} ({_p(residual.p)})"
+        against = "at the level of judgements" if residual.keys.get("model") else "against the residual"
+        usual = f" The usual test, {against}, gives F = {_short(residual.estimate)} ({_p(residual.p)})"
         usual += ", which takes these raters and items as all there are." if residual.p < ALPHA else "."
     shown = (
         f"F = {_short(raters.estimate)} with {show_number(raters.df1)} and {show_number(raters.df2)} degrees of "
-        f"freedom once raters count as a sample ({_p(raters.p)}), quasi-F = {_short(both.estimate)} once items do, "
-        f"too ({_p(both.p)})."
+        f"freedom once raters count as a sample ({_p(raters.p)}), {_short(both.estimate)} once items do, too "
+        f"({_p(both.p)})."
     )
     where = [both, raters, residual]
     if both.p < ALPHA:
@@ -182,6 +193,10 @@ def _systems_differ(rows: _Rows) -> Finding:
     return _finding(rows, name, question, "fail", statement, remedy=remedy, where=where, source=source)
 
 
+def _model(rows: _Rows, model: str) -> Row | None:
+    return rows.first("system_test", "f", {"error_term": "mixed_model", "model": model})
+
+
 def _ranking_reliable(rows: _Rows) -> Finding:
     target = rows.target
     name = "ranking-reliable"
@@ -189,15 +204,15 @@ def _ranking_reliable(rows: _Rows) -> Finding:
     source = f"Brennan 2001, chapter 4; {_PAPER}, section 4.3"
     if early := _without_systems(rows, name, question):
         return early
-    g, plugin, null = rows.here("g", "anova"), rows.here("g", "plugin"), rows.here("g_null", "plugin")
+    g, plugin, null = rows.here("g", rows.unbiased), rows.here("g", "plugin"), rows.here("g_null", "plugin")
     if g is None or g.undefined or g.low is None:
-        return _undetermined(rows, name, question, g, _COMPLETE, source)
+        return _undetermined(rows, name, question, rows.here("g", "reml") or g, _COMPLETE, source)
     statement = (
         f"G = {show_number(g.estimate, width=(g.high or 0) - g.low)} ({_percent(g.confidence)} interval {_interval(g)} "
         f"over items, systems and raters of this kind) with {rows.size('n_items')} items and {rows.size('n_raters')} "
         "raters."
     )
-    component = rows.first("components", "variance", {"estimator": "anova", "component": "system"})
+    component = rows.first("components", "variance", {"estimator": rows.unbiased, "component": "system"})
     if component is not None and component.estimate < 0:
         statement += (
             f" The unbiased system variance is negative ({_short(component.estimate)}): the systems' means lie no "
@@ -266,10 +281,11 @@ def _more_of(rows: _Rows, what: str) -> Finding:
         return early
     have = rows.size(f"n_{what}")
     keys: dict[str, Key] = {"target": target}
-    needed = rows.first("decision", f"{what}_needed", keys | {"estimator": "anova"})
+    needed = rows.first("decision", f"{what}_needed", keys | {"estimator": rows.unbiased})
     plugin = rows.first("decision", f"{what}_needed", keys | {"estimator": "plugin"})
     if needed is None or needed.undefined or needed.low is None or needed.high is None:
-        return _undetermined(rows, name, question, needed, _COMPLETE, source)
+        reml = rows.first("decision", f"{what}_needed", keys | {"estimator": "reml"})
+        return _undetermined(rows, name, question, reml or needed, _COMPLETE, source)
     spread = f"{_count(needed.low)} to {_count(needed.high)}" if math.isfinite(needed.low) else "none at either end"
     at = f"at {rows.size(f'n_{other}')} {other}"
     tail = ""
@@ -278,7 +294,7 @@ def _more_of(rows: _Rows, what: str) -> Finding:
         tail = f" The plug-in, which books error as signal, would ask for {asked}."
     where = [needed, plugin]
     if math.isinf(needed.estimate):
-        edge: dict[str, Key] = {"estimator": "anova", f"at_{what}": math.inf}
+        edge: dict[str, Key] = {"estimator": rows.unbiased, f"at_{what}": math.inf}
         limit = rows.first("generalizability", "g", edge)
         ceiling = (
             f" With infinitely many, G would still be {_short(limit.estimate)}."

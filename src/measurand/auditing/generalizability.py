@@ -7,8 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from measurand.auditing.components import PIVOT_DRAWS, Estimated, estimate
 from measurand.auditing.design import full_crossing_fault
-from measurand.auditing.variance import FACETS, PIVOT_DRAWS, PIVOT_METHOD, pivot_draws
+from measurand.auditing.mixed import EFFECTS
+from measurand.auditing.variance import FACETS
 from measurand.data.panel import Panel, panels
 from measurand.data.ratings import Ratings
 from measurand.result import Key, Result, Row
@@ -46,7 +48,8 @@ def generalizability(
     Result
         Analysis `generalizability`. Estimator ``anova``: unbiased components, negative ones as 0 (and said), intervals
         by generalised pivotal quantities over items, systems and raters of this kind. Estimator ``plugin``: the
-        observed spread of the system means (1 / n_systems) as system variance, as many papers do. `g_null` is the
+        observed spread of the system means (1 / n_systems) as system variance, as many papers do. On incomplete panels
+        ``henderson`` takes the place of ``anova``; ``reml`` stands beside it on all. `g_null` is the
         estimator's mean if no system differed, with the central range of such panels. `at_items` = infinity shows
         where items saturate, `at_raters` = infinity where raters do.
 
@@ -66,15 +69,19 @@ def generalizability(
     """
     rows: list[Row] = []
     for panel in panels(ratings):
-        if reason := full_crossing_fault(panel):
+        balanced = full_crossing_fault(panel)
+        found = _estimated(panel, seed, draws)
+        if balanced:
             for estimator in ("anova", "plugin"):
                 keys = _keys(panel, estimator, panel.n_items, panel.n_raters)
-                rows += [
-                    Row("generalizability", keys, statistic, np.nan, undefined=reason) for statistic in ("g", "phi")
-                ]
+                rows += [_undefined(keys, statistic, balanced) for statistic in ("g", "phi")]
+        if reason := projection_fault(panel, found):
+            keys = _keys(panel, "reml", panel.n_items, panel.n_raters)
+            rows += [_undefined(keys, statistic, reason) for statistic in ("g", "phi")]
             continue
-        rows += _coefficients(panel, confidence, seed, draws)
-        rows += _nulls(panel, confidence, seed)
+        rows += _coefficients(panel, found, confidence)
+        if not balanced:
+            rows += _nulls(panel, confidence, seed)
     settings = {"confidence": confidence, "seed": seed, "draws": draws, "null_draws": NULL_DRAWS, "object": "system"}
     return Result(rows, {"generalizability": settings})
 
@@ -83,11 +90,44 @@ def _keys(panel: Panel, estimator: str, at_items: float, at_raters: float) -> di
     return {"criterion": panel.criterion, "estimator": estimator, "at_items": at_items, "at_raters": at_raters}
 
 
-def _estimates(panel: Panel) -> tuple[variance.Anova, dict[str, FloatArray], dict[str, float]]:
-    """Return the analysis of variance, its components, and the system variance of each estimator."""
-    table = variance.anova(panel.cube(), FACETS)
-    parts = {name: np.array(value) for name, value in variance.components(table).items()}
-    return table, parts, {"anova": float(parts["system"]), "plugin": plugin_variance(table, table.ms["system"])}
+def _undefined(keys: dict[str, Key], statistic: str, reason: str) -> Row:
+    return Row("generalizability", keys, statistic, np.nan, undefined=reason)
+
+
+def _estimated(panel: Panel, seed: int, draws: int) -> Estimated:
+    """Return the components, without the work where there are no systems to speak of."""
+    if panel.n_systems < 2:
+        return Estimated("anova", {}, {}, {}, "", "", {})
+    return estimate(panel, seed=seed, draws=draws)
+
+
+def projection_fault(panel: Panel, found: Estimated) -> str:
+    """Return why the reliability of system means cannot be projected, blank if it can."""
+    if panel.n_systems == 0:
+        return "no systems: the ratings concern the items themselves"
+    for name, size in (("system", panel.n_systems), ("item", panel.n_items), ("rater", panel.n_raters)):
+        if size == 1:
+            return f"one {name}: its variance cannot be estimated"
+    if found.fault:
+        return found.fault
+    for name in EFFECTS:
+        if name in found.confounded:
+            return f"{name} cannot be told from {found.confounded[name]} in this layout"
+    if not found.pivots:
+        return "the layout does not determine the components"
+    return ""
+
+
+def _by_estimator(panel: Panel, found: Estimated) -> dict[str, tuple[float, Mapping[str, FloatArray]]]:
+    """Return the system variance and the components of the errors under each estimator."""
+    unbiased = {name: np.array(value) for name, value in found.unbiased.items()}
+    out: dict[str, tuple[float, Mapping[str, FloatArray]]] = {found.estimator: (found.unbiased["system"], unbiased)}
+    if found.estimator == "anova":
+        table = variance.anova(panel.cube(), FACETS)
+        out["plugin"] = (plugin_variance(table, table.ms["system"]), unbiased)
+    if found.reml:
+        out["reml"] = (found.reml["system"], {name: np.array(value) for name, value in found.reml.items()})
+    return out
 
 
 def plugin_variance(table: variance.Anova, ms_system: Any) -> Any:
@@ -103,49 +143,62 @@ def _sizes(panel: Panel) -> list[tuple[float, float]]:
     return [here, *raters, (panel.n_items, np.inf), *items, (np.inf, panel.n_raters)]
 
 
-def _coefficients(panel: Panel, confidence: float, seed: int, draws: int) -> list[Row]:
-    _, parts, system = _estimates(panel)
-    drawn = pivot_draws(panel, seed=seed, draws=draws)
-    sample: dict[str, Any] = {"n_items": panel.n_items, "n_raters": panel.n_raters}
-    lost = [name for name, value in parts.items() if value < 0]
-    note = f"negative components count as 0: {', '.join(lost)}" if lost else ""
+def _coefficients(panel: Panel, found: Estimated, confidence: float) -> list[Row]:
     rows = []
-    for estimator in ("anova", "plugin"):
+    for estimator, (system, parts) in _by_estimator(panel, found).items():
+        lost = [name for name, value in parts.items() if value < 0]
+        note = f"negative components count as 0: {', '.join(lost)}" if lost else ""
         for at_items, at_raters in _sizes(panel):
             keys = _keys(panel, estimator, at_items, at_raters)
             for statistic, error in (("g", reliability.relative_error), ("phi", reliability.absolute_error)):
-                estimate = float(
-                    reliability.coefficient(np.array(system[estimator]), error(parts, at_items, at_raters))
-                )
-                if np.isnan(estimate):
-                    reason = "neither systems nor errors vary"
-                    rows.append(Row("generalizability", keys, statistic, np.nan, undefined=reason, **sample))
+                value = float(reliability.coefficient(np.array(system), error(parts, at_items, at_raters)))
+                if np.isnan(value):
+                    rows.append(_undefined(keys, statistic, "neither systems nor errors vary"))
                 elif estimator == "plugin":
-                    rows.append(Row("generalizability", keys, statistic, estimate, note=_PLUGIN_NOTE, **sample))
+                    rows.append(Row("generalizability", keys, statistic, value, note=_PLUGIN_NOTE, **_sample(panel)))
                 else:
-                    values = reliability.coefficient(drawn["system"], error(drawn, at_items, at_raters))
-                    interval = percentile_interval(values, confidence=confidence)
+                    errors = error(found.pivots, at_items, at_raters)
+                    drawn = reliability.coefficient(found.pivots["system"], errors)
+                    interval = percentile_interval(drawn, confidence=confidence)
                     rows.append(
-                        Row(
-                            "generalizability",
-                            keys,
-                            statistic,
-                            estimate,
-                            interval.low,
-                            interval.high,
-                            confidence,
-                            PIVOT_METHOD,
-                            _UNIT,
-                            note=note,
-                            **sample,
-                        )
+                        _row("generalizability", keys, statistic, value, interval, panel, found, confidence, note)
                     )
     return rows
 
 
+def _sample(panel: Panel) -> dict[str, Any]:
+    return {"n_items": panel.n_items, "n_raters": panel.n_raters}
+
+
+def _row(
+    analysis: str,
+    keys: dict[str, Key],
+    statistic: str,
+    value: float,
+    interval: Interval,
+    panel: Panel,
+    found: Estimated,
+    confidence: float,
+    note: str,
+) -> Row:
+    return Row(
+        analysis,
+        keys,
+        statistic,
+        value,
+        interval.low,
+        interval.high,
+        confidence,
+        found.method,
+        _UNIT,
+        note=note,
+        **_sample(panel),
+    )
+
+
 def _nulls(panel: Panel, confidence: float, seed: int) -> list[Row]:
     """What each estimator of G says of panels like this one in which no system differs."""
-    table, _, _ = _estimates(panel)
+    table = variance.anova(panel.cube(), FACETS)
     squares = variance.null_mean_squares(
         table, "system", n_draws=NULL_DRAWS, rng=stream(seed, "g_null", panel.criterion)
     )
@@ -207,8 +260,8 @@ def decision(
     -------
     Result
         Analysis `decision`: `raters_needed` at the panel's items and `items_needed` at its raters, whole numbers or
-        infinity where no number suffices, under the estimators of `generalizability`; of ``anova`` with the interval
-        of the pivots, whose upper end may be infinite.
+        infinity where no number suffices, under the estimators of `generalizability`, with the interval of the pivots,
+        whose upper end may be infinite.
 
     Examples
     --------
@@ -221,54 +274,35 @@ def decision(
     """
     rows: list[Row] = []
     for panel in panels(ratings):
-        for target in targets:
-            rows += _needed(panel, target, confidence, seed, draws)
+        rows += _needed(panel, _estimated(panel, seed, draws), targets, confidence)
     settings = {"targets": list(targets), "confidence": confidence, "seed": seed, "draws": draws, "of": "g"}
     return Result(rows, {"decision": settings})
 
 
-def _needed(panel: Panel, target: float, confidence: float, seed: int, draws: int) -> list[Row]:
-    fault = full_crossing_fault(panel)
-    sample: dict[str, Any] = {"n_items": panel.n_items, "n_raters": panel.n_raters}
-    rows = []
-    parts: Mapping[str, FloatArray] = {}
-    drawn: Mapping[str, FloatArray] = {}
-    system: Mapping[str, float] = {}
-    if not fault:
-        _, parts, system = _estimates(panel)
-        drawn = pivot_draws(panel, seed=seed, draws=draws)
-    for estimator in ("anova", "plugin"):
-        for statistic in ("raters_needed", "items_needed"):
-            keys: dict[str, Key] = {"criterion": panel.criterion, "estimator": estimator, "target": target}
-            of_raters = statistic == "raters_needed"
-            keys |= {"at_items": panel.n_items} if of_raters else {"at_raters": panel.n_raters}
-            if fault:
-                rows.append(Row("decision", keys, statistic, np.nan, undefined=fault, **sample))
-                continue
-            estimate = float(_number(np.array(system[estimator]), parts, target, panel, of_raters=of_raters))
-            if estimator == "plugin":
-                rows.append(Row("decision", keys, statistic, estimate, note=_PLUGIN_NOTE, **sample))
-                continue
-            values = _number(drawn["system"], drawn, target, panel, of_raters=of_raters)
-            interval: Interval = percentile_interval(values, confidence=confidence)
-            never = float(np.isinf(values).mean())
-            what = "raters" if of_raters else "items"
-            note = f"no number of {what} suffices in {100 * never:.0f} % of the pivot draws"
-            rows.append(
-                Row(
-                    "decision",
-                    keys,
-                    statistic,
-                    estimate,
-                    interval.low,
-                    interval.high,
-                    confidence,
-                    PIVOT_METHOD,
-                    _UNIT,
-                    note=note,
-                    **sample,
-                )
-            )
+def _needed(panel: Panel, found: Estimated, targets: Sequence[float], confidence: float) -> list[Row]:
+    rows: list[Row] = []
+    balanced, fault = full_crossing_fault(panel), projection_fault(panel, found)
+    estimators = {} if fault else _by_estimator(panel, found)
+    for target in targets:
+        for estimator in dict.fromkeys(["anova", "plugin", *(["reml"] if fault else estimators)]):
+            for statistic in ("raters_needed", "items_needed"):
+                of_raters = statistic == "raters_needed"
+                keys: dict[str, Key] = {"criterion": panel.criterion, "estimator": estimator, "target": target}
+                keys |= {"at_items": panel.n_items} if of_raters else {"at_raters": panel.n_raters}
+                if estimator not in estimators:
+                    reason = balanced if estimator != "reml" and balanced else fault or balanced
+                    rows.append(Row("decision", keys, statistic, np.nan, undefined=reason, **_sample(panel)))
+                    continue
+                system, parts = estimators[estimator]
+                value = float(_number(np.array(system), parts, target, panel, of_raters=of_raters))
+                if estimator == "plugin":
+                    rows.append(Row("decision", keys, statistic, value, note=_PLUGIN_NOTE, **_sample(panel)))
+                    continue
+                drawn = _number(found.pivots["system"], found.pivots, target, panel, of_raters=of_raters)
+                interval = percentile_interval(drawn, confidence=confidence)
+                what = "raters" if of_raters else "items"
+                note = f"no number of {what} suffices in {100 * float(np.isinf(drawn).mean()):.0f} % of the pivot draws"
+                rows.append(_row("decision", keys, statistic, value, interval, panel, found, confidence, note))
     return rows
 
 

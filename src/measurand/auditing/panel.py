@@ -8,6 +8,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from measurand.auditing.agreement import agreement, agreement_pairs
+from measurand.auditing.components import PIVOT_DRAWS, components
 from measurand.auditing.copies import copies
 from measurand.auditing.design import design
 from measurand.auditing.findings import findings
@@ -15,8 +16,10 @@ from measurand.auditing.generalizability import TARGETS, decision, generalizabil
 from measurand.auditing.leave_one_out import leave_one_rater_out
 from measurand.auditing.missingness import missingness
 from measurand.auditing.pairs import pairs
+from measurand.auditing.ranks import ranks
 from measurand.auditing.raters import raters
-from measurand.auditing.variance import PIVOT_DRAWS, anova, components, system_test
+from measurand.auditing.system_test import system_test
+from measurand.auditing.variance import anova
 from measurand.data.panel import Panel, panels
 from measurand.data.ratings import Ratings
 from measurand.result import MeasurandError, Result
@@ -83,7 +86,7 @@ def audit(
     steps: list[tuple[str, Callable[[], Result]]] = [
         ("design", lambda: design(found)),
         ("raters", lambda: raters(found, confidence=confidence)),
-        ("agreement", lambda: agreement(found, replicates=replicates, confidence=confidence, seed=seed)),
+        ("agreement", lambda: agreement(found, replicates=replicates, confidence=confidence, seed=seed, draws=draws)),
         ("agreement of pairs", lambda: agreement_pairs(found, replicates=replicates, confidence=confidence, seed=seed)),
         ("analysis of variance", lambda: anova(found)),
         ("tests of the systems", lambda: system_test(found)),
@@ -94,6 +97,7 @@ def audit(
             lambda: decision(found, targets=targets, confidence=confidence, seed=seed, draws=draws),
         ),
         ("pairs of systems", lambda: pairs(found, confidence=confidence, seed=seed)),
+        ("ranks", lambda: ranks(found, replicates=replicates, confidence=confidence, seed=seed)),
         ("leave one rater out", lambda: leave_one_rater_out(found)),
         ("missingness", lambda: missingness(found, confidence=confidence)),
         ("copies", lambda: copies(found)),

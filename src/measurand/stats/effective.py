@@ -83,7 +83,9 @@ def pivots(
     centre = matrix @ np.array([unbiased[name] for name in names])
     if (centre <= 0).any():
         centre = matrix @ np.array([truth[name] for name in names])
-    expected = centre * degrees / rng.chisquare(degrees, size=(n_draws, len(names)))
+    # Below a degree of freedom chi-squares come arbitrarily close to 0: bounded, so that draws stay numbers.
+    chi_squares = np.maximum(rng.chisquare(degrees, size=(n_draws, len(names))), 1e-9 * degrees)
+    expected = centre * degrees / chi_squares
     drawn = np.linalg.solve(matrix, expected.T)
     return dict(zip(names, drawn, strict=True))
 
