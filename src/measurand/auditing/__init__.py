@@ -11,7 +11,7 @@ from measurand.auditing.pairs import pairs
 from measurand.auditing.panel import audit
 from measurand.auditing.ranks import ranks
 from measurand.auditing.raters import raters
-from measurand.auditing.system_test import system_test
+from measurand.auditing.system_effect import system_test
 from measurand.auditing.variance import anova
 
 __all__ = [

@@ -18,7 +18,7 @@ from measurand.auditing.missingness import missingness
 from measurand.auditing.pairs import pairs
 from measurand.auditing.ranks import ranks
 from measurand.auditing.raters import raters
-from measurand.auditing.system_test import system_test
+from measurand.auditing.system_effect import system_test
 from measurand.auditing.variance import anova
 from measurand.data.panel import Panel, panels
 from measurand.data.ratings import Ratings
