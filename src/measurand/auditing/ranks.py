@@ -72,7 +72,7 @@ def ranks(
     >>> from measurand.simulate import two_emojis_panel
     >>> found = ranks(two_emojis_panel().ratings, replicates=200)
     >>> [row.high - row.low for row in found.select("ranks", "rank", {"unit": "item+rater", "system": "S1"})]
-    [7.0]
+    [7]
     """
     rows: list[Row] = []
     edges: dict[str, dict[str, list[list[str]]]] = {}
