@@ -386,7 +386,7 @@ def agreement_pairs(
     >>> table = pd.DataFrame({"item": list("aabbcc"), "rater": ["R1", "R2"] * 3, "rating": [1, 3, 2, 4, 3, 5]})
     >>> found = agreement_pairs(table, replicates=100)
     >>> [round(found.value("agreement_pairs", name), 3) for name in ("pearson", "alpha_ordinal")]
-    [1.0, 0.514]
+    [1.0, -0.054]
     """
     rows: list[Row] = []
     for panel in panels(ratings):
