@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         pairs,
         ranks,
         raters,
+        style,
         system_test,
     )
     from measurand.data import Panel, Ratings, Scale, panels, read_ratings
@@ -47,6 +48,7 @@ _HOME = {
         "pairs",
         "raters",
         "ranks",
+        "style",
         "system_test",
     ),
     "measurand.data": ("Panel", "Ratings", "Scale", "panels", "read_ratings"),
@@ -83,6 +85,7 @@ __all__ = [
     "read_ratings",
     "report",
     "simulate_panel",
+    "style",
     "system_test",
 ]
 

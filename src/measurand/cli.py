@@ -84,6 +84,10 @@ CriterionOption = Annotated[
 OccasionOption = Annotated[
     str | None, typer.Option("--occasion", help="Column with the occasion.", show_default="occasion, if there is one")
 ]
+OrderOption = Annotated[
+    str | None,
+    typer.Option("--order", help="Column with the order (or time) in which a rater saw the cells; for drift and runs."),
+]
 WideOption = Annotated[
     str, typer.Option("--wide", metavar="R1,R2,…", help="For a table with a column for each rater: these columns.")
 ]
@@ -116,6 +120,7 @@ def audit(
     rating: RatingOption = None,
     criterion: CriterionOption = None,
     occasion: OccasionOption = None,
+    order: OrderOption = None,
     wide: WideOption = "",
     scale: ScaleOption = None,
     level: LevelOption = None,
@@ -166,6 +171,7 @@ def audit(
         rating=rating,
         criterion=criterion,
         occasion=occasion,
+        order=order,
         wide=_split(wide),
         scale=parse_scales(scale or []),
         level=None if level is None else level.value,
@@ -185,6 +191,7 @@ def audit(
                 "rating": rating,
                 "criterion": criterion,
                 "occasion": occasion,
+                "order": order,
             },
             "wide": _split(wide),
             "scale": {name: one.to_dict() for name, one in table.scales.items()},
@@ -227,6 +234,7 @@ def check(
     rating: RatingOption = None,
     criterion: CriterionOption = None,
     occasion: OccasionOption = None,
+    order: OrderOption = None,
     wide: WideOption = "",
     scale: ScaleOption = None,
     level: LevelOption = None,
@@ -245,6 +253,7 @@ def check(
         rating=rating,
         criterion=criterion,
         occasion=occasion,
+        order=order,
         wide=_split(wide),
         scale=parse_scales(scale or []),
         level=None if level is None else level.value,

@@ -11,6 +11,7 @@ from measurand.auditing.pairs import pairs
 from measurand.auditing.panel import audit
 from measurand.auditing.ranks import ranks
 from measurand.auditing.raters import raters
+from measurand.auditing.style import style
 from measurand.auditing.system_effect import system_test
 from measurand.auditing.variance import anova
 
@@ -29,5 +30,6 @@ __all__ = [
     "pairs",
     "ranks",
     "raters",
+    "style",
     "system_test",
 ]

@@ -10,7 +10,8 @@ import numpy as np
 from measurand.data.panel import Panel, panels
 from measurand.data.ratings import Ratings
 from measurand.result import Key, Result, Row
-from measurand.stats.inference import Difference, FloatArray, IntArray, clustered_difference, holm, t_quantile
+from measurand.stats.clustered import Difference, clustered_difference
+from measurand.stats.inference import FloatArray, IntArray, holm, t_quantile
 
 #: Raters times cells above which the comparison is not made (memory and time are proportional to it).
 _MOST_CHECKED: Final = 2 * 10**8

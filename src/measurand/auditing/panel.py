@@ -18,6 +18,7 @@ from measurand.auditing.missingness import missingness
 from measurand.auditing.pairs import pairs
 from measurand.auditing.ranks import ranks
 from measurand.auditing.raters import raters
+from measurand.auditing.style import style
 from measurand.auditing.system_effect import system_test
 from measurand.auditing.variance import anova
 from measurand.data.panel import Panel, panels
@@ -99,6 +100,7 @@ def audit(
         ("pairs of systems", lambda: pairs(found, confidence=confidence, seed=seed)),
         ("ranks", lambda: ranks(found, replicates=replicates, confidence=confidence, seed=seed)),
         ("leave one rater out", lambda: leave_one_rater_out(found)),
+        ("response style", lambda: style(found, confidence=confidence, seed=seed)),
         ("missingness", lambda: missingness(found, confidence=confidence)),
         ("copies", lambda: copies(found)),
     ]

@@ -10,7 +10,7 @@ import numpy as np
 from measurand.data.panel import Panel, panels
 from measurand.data.ratings import Ratings
 from measurand.result import Result, Row
-from measurand.stats.inference import clustered_mean
+from measurand.stats.clustered import clustered_mean
 
 
 def raters(ratings: Ratings | Sequence[Panel] | Any, *, confidence: float = 0.95) -> Result:

@@ -37,6 +37,8 @@ class Panel:
         What the user declared.
     n_blank : int
         Rows of the table whose rating was blank or N/A.
+    order : ndarray of float or None, shape (n_ratings,)
+        Position at which the rater saw the cell; None where no column was named for it.
     has_numbers : bool
         False for nominal ratings of more than two categories, whose codes have no size.
     """
@@ -52,6 +54,7 @@ class Panel:
     scale: Scale
     n_blank: int
     has_numbers: bool
+    order: FloatArray | None = None
 
     @property
     def n_items(self) -> int:
@@ -182,6 +185,7 @@ class Panel:
             self.scale,
             0,
             self.has_numbers,
+            None if self.order is None else self.order[here],
         )
 
 
@@ -239,4 +243,5 @@ def _split(ratings: Ratings) -> Iterator[Panel]:
             scale,
             ratings.n_blank.get(criterion, 0),
             scale.level != "nominal" or n_categories == 2,
+            frame["order"].to_numpy(dtype=float)[here][order] if "order" in frame else None,
         )

@@ -68,6 +68,7 @@ def read_ratings(
     rating: str | None = None,
     criterion: str | None = None,
     occasion: str | None = None,
+    order: str | None = None,
     wide: Sequence[str] = (),
     scale: Scale | Mapping[str, Scale] | None = None,
     level: Level | None = None,
@@ -83,6 +84,9 @@ def read_ratings(
     item, system, rater, rating, criterion, occasion : str or None
         The table's own names of these columns; None takes the column of that very name. `system`, `criterion` and
         `occasion` may be absent.
+    order : str or None
+        The column with the position at which a rater saw a cell (a number or a time stamp); where it is named, drift of
+        severity and runs of equal ratings can be told. The order of rows is never taken for it.
     wide : sequence of str
         The columns that hold one rater each, for a table with a row for each item (and system); the other arguments
         then name the id columns.
@@ -125,13 +129,14 @@ def read_ratings(
         "rating": rating,
         "criterion": criterion,
         "occasion": occasion,
+        "order": order,
     }
     if wide:
         table = _lengthen(table, list(wide), named)
         named |= {"rater": "rater", "rating": "rating"}
     columns = _columns(table, named)
-    out = {role: _ids(table[column], column) for role, column in columns.items() if role != "rating"}
-    others = [c for c in table.columns if c not in columns.values() and c not in (*_ROLES, "rating")]
+    out = {role: _ids(table[column], column) for role, column in columns.items() if role not in ("rating", "order")}
+    others = [c for c in table.columns if c not in columns.values() and c not in (*_ROLES, "rating", "order")]
 
     criteria = out.get("criterion")
     names = [""] if criteria is None else list(criteria.cat.categories)
@@ -145,6 +150,8 @@ def read_ratings(
         name: int((blank if criteria is None else blank & (criteria == name).to_numpy()).sum()) for name in names
     }
     frame = pd.DataFrame({**out, "rating": values}, copy=False)
+    if "order" in columns:
+        frame["order"] = _positions(table[columns["order"]], columns["order"])
     for column in others:
         frame[column] = table[column].to_numpy()
     if blank.any():
@@ -190,7 +197,8 @@ def _columns(table: pd.DataFrame, named: Mapping[str, str | None]) -> dict[str, 
             raise MeasurandError(f"no column {name!r} for {role}; the table has {_listing(available)}{hint}")
         if name is not None:
             columns[role] = name
-        elif role in available:
+        elif role in available and role != "order":
+            # A column that happens to be called order is no statement about presentation: it must be named.
             columns[role] = role
     if absent := [role for role in _REQUIRED if role not in columns]:
         role = absent[0]
@@ -273,6 +281,20 @@ def _ids(column: pd.Series[Any], name: str) -> pd.Series[Any]:
     position = {text: i for i, text in enumerate(distinct)}
     mapped = np.array([position[text] for text in texts], dtype=np.int32)[codes]
     return pd.Series(pd.Categorical.from_codes(mapped, categories=pd.Index(distinct, dtype=object)), name=name)
+
+
+def _positions(column: pd.Series[Any], name: str) -> npt.NDArray[np.float64]:
+    """Return presentation order as ranks: numbers by size, time stamps by time."""
+    given = pd.to_numeric(column, errors="coerce")
+    if given.isna().any() and not pd.api.types.is_numeric_dtype(column.dtype):
+        given = pd.to_datetime(column, errors="coerce", format="ISO8601", utc=True)
+    if given.isna().any():
+        row = int(given.isna().to_numpy().argmax())
+        raise MeasurandError(
+            f"column {name!r}: {str(column.iloc[row])!r} at data row {row + 1} is no position; the order in which a "
+            "rater saw the cells is given by numbers, or by time stamps like 2026-11-30T12:00:00"
+        )
+    return np.asarray(given.rank(method="dense").to_numpy(dtype=float))
 
 
 def _ratings_of(

@@ -1,0 +1,237 @@
+"""Findings about the systems: do they differ, is the ranking reliable, what would it take?"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+
+from measurand.auditing.questions import (
+    ALPHA,
+    COMPLETE,
+    PAPER,
+    Rows,
+    count,
+    finding,
+    percent,
+    short,
+    show_p,
+    spread_of,
+    undetermined,
+    without_systems,
+)
+from measurand.result import Finding, Key, Row, Verdict, show_number
+
+
+def systems_differ(rows: Rows) -> Finding:
+    """Say whether the systems differ once raters and items count as samples."""
+    name, question = "systems-differ", "Do the systems differ, for raters and items of this kind?"
+    source = f"{PAPER}, section 4.2; Clark 1973"
+    if early := without_systems(rows, name, question):
+        return early
+    tests = {
+        term: rows.first("system_test", "f", {"error_term": term}) for term in ("residual", "system:rater", "quasi_f")
+    }
+    both, raters, residual = tests["quasi_f"], tests["system:rater"], tests["residual"]
+    if both is None or raters is None or both.p is None or raters.p is None:
+        # Without a complete crossing the mixed models take the place of the mean squares.
+        full, judgement = (_model(rows, model) for model in ("full", "judgement"))
+        both, raters, residual = full, _model(rows, "judgement+system:rater"), judgement
+    if both is None or raters is None or both.p is None or raters.p is None:
+        return undetermined(rows, name, question, both, COMPLETE, source)
+    usual = ""
+    if residual is not None and residual.p is not None:
+        against = "at the level of judgements" if residual.keys.get("model") else "against the residual"
+        usual = f" The usual test, {against}, gives F = {short(residual.estimate)} ({show_p(residual.p)})"
+        usual += ", which takes these raters and items as all there are." if residual.p < ALPHA else "."
+    shown = (
+        f"F = {short(raters.estimate)} with {show_number(raters.df1)} and {show_number(raters.df2)} degrees of "
+        f"freedom once raters count as a sample ({show_p(raters.p)}), {short(both.estimate)} once items do, too "
+        f"({show_p(both.p)})."
+    )
+    where = [both, raters, residual]
+    if both.p < ALPHA:
+        return finding(rows, name, question, "pass", f"Yes: {shown}{usual}", where=where, source=source)
+    if raters.p < ALPHA:
+        remedy = "Claim the differences for these items only, or add items until the test with both random agrees."
+        statement = f"For other raters, but not shown for other items: {shown}{usual}"
+        return finding(rows, name, question, "warn", statement, remedy=remedy, where=where, source=source)
+    remedy = (
+        "Do not publish this ranking as a ranking of systems. Rate with more raters (see more-raters), or report that "
+        "no difference was found."
+    )
+    statement = f"Not shown: {shown}{usual}"
+    return finding(rows, name, question, "fail", statement, remedy=remedy, where=where, source=source)
+
+
+def _model(rows: Rows, model: str) -> Row | None:
+    return rows.first("system_test", "f", {"error_term": "mixed_model", "model": model})
+
+
+def ranking_reliable(rows: Rows) -> Finding:
+    """Say whether G reaches its target at the panel's own size."""
+    target = rows.target
+    name = "ranking-reliable"
+    question = f"Is G, the reliability of the ranking, at least {target:g} here?"
+    source = f"Brennan 2001, chapter 4; {PAPER}, section 4.3"
+    if early := without_systems(rows, name, question):
+        return early
+    g, plugin, null = rows.here("g", rows.unbiased), rows.here("g", "plugin"), rows.here("g_null", "plugin")
+    if g is None or g.undefined or g.low is None:
+        return undetermined(rows, name, question, rows.here("g", "reml") or g, COMPLETE, source)
+    statement = (
+        f"G = {show_number(g.estimate, width=(g.high or 0) - g.low)} ({percent(g.confidence)} interval {spread_of(g)} "
+        f"over items, systems and raters of this kind) with {rows.size('n_items')} items and {rows.size('n_raters')} "
+        "raters."
+    )
+    component = rows.first("components", "variance", {"estimator": rows.unbiased, "component": "system"})
+    if component is not None and component.estimate < 0:
+        statement += (
+            f" The unbiased system variance is negative ({short(component.estimate)}): the systems' means lie no "
+            "further apart than error alone would put them."
+        )
+    if plugin is not None and null is not None and not plugin.undefined and not null.undefined:
+        statement += (
+            f" The plug-in, which takes the observed spread for the true one, would say {short(plugin.estimate)}; "
+            f"if no system differed it would still say {show_number(float(f'{null.estimate:.2f}'))} on average."
+        )
+    where = [g, plugin, null, component]
+    if g.low >= target:
+        return finding(rows, name, question, "pass", statement, where=where, source=source)
+    if g.estimate >= target:
+        remedy = "The estimate reaches it, its lower limit does not: report the interval beside the ranking."
+        return finding(rows, name, question, "warn", statement, remedy=remedy, where=where, source=source)
+    remedy = "Report the ranking as unreliable; see more-raters and more-items for what would help."
+    return finding(rows, name, question, "fail", statement, remedy=remedy, where=where, source=source)
+
+
+def winner_stable(rows: Rows) -> Finding:
+    """Say whether leaving out one rater changes the first place."""
+    name, question = "winner-stable", "Is the winner the same without any one rater?"
+    source = f"{PAPER}, section 4.4"
+    if early := without_systems(rows, name, question):
+        return early
+    if rows.size("n_raters") == 1:
+        statement = "There is one rater: without them nothing is left."
+        return finding(rows, name, question, "undetermined", statement, remedy="Add raters.", source=source)
+    boards: dict[str, list[Row]] = defaultdict(list)
+    for row in rows.all("leave_one_rater_out", "rank"):
+        boards[str(row.keys["left_out"])].append(row)
+    if not boards:
+        why = rows.first("leave_one_rater_out", "mean")
+        return undetermined(rows, name, question, why, "Give ratings that have a mean.", source)
+    first = {left: _winners(board) for left, board in boards.items()}
+    whole = first.pop("")
+    changed = {left: winners for left, winners in first.items() if winners != whole}
+    means = "" if rows.size("n_missing") == 0 else " (means of the ratings that there are)"
+    leader = " and ".join(whole)
+    where = [row for row in boards[""] if row.estimate <= 1.5]
+    if not changed:
+        verb = "ties for first" if len(whole) > 1 else "stays first"
+        statement = f"{leader} {verb} whichever of the {len(first)} raters is left out{means}."
+        return finding(rows, name, question, "pass", statement, where=where, source=source)
+    shown = "; ".join(f"without {left} it is {' and '.join(winners)}" for left, winners in list(changed.items())[:5])
+    more = f"; and {len(changed) - 5} more raters change it" if len(changed) > 5 else ""
+    statement = f"{leader} leads with all {len(first)} raters{means}, but not without each of them: {shown}{more}."
+    remedy = "Name no winner: the first place is decided by who was asked to rate."
+    where += [row for left in changed for row in boards[left] if row.estimate <= 1.5]
+    return finding(rows, name, question, "fail", statement, remedy=remedy, where=where[:12], source=source)
+
+
+def _winners(board: Sequence[Row]) -> list[str]:
+    best = min((row.estimate for row in board if not math.isnan(row.estimate)), default=math.nan)
+    return [str(row.keys["system"]) for row in board if row.estimate == best]
+
+
+def _more_of(rows: Rows, what: str) -> Finding:
+    """more-raters and more-items: reached already, a number with its range, or no number."""
+    of_raters = what == "raters"
+    other = "items" if of_raters else "raters"
+    name, target = f"more-{what}", rows.target
+    question = f"Would more {what}{'' if of_raters else ' alone'} reach G {target:g} at these {other}?"
+    source = f"{PAPER}, section 4.3; Brennan 2001, section 4.1"
+    if early := without_systems(rows, name, question):
+        return early
+    have = rows.size(f"n_{what}")
+    keys: dict[str, Key] = {"target": target}
+    needed = rows.first("decision", f"{what}_needed", keys | {"estimator": rows.unbiased})
+    plugin = rows.first("decision", f"{what}_needed", keys | {"estimator": "plugin"})
+    if needed is None or needed.undefined or needed.low is None or needed.high is None:
+        reml = rows.first("decision", f"{what}_needed", keys | {"estimator": "reml"})
+        return undetermined(rows, name, question, reml or needed, COMPLETE, source)
+    spread = f"{count(needed.low)} to {count(needed.high)}" if math.isfinite(needed.low) else "none at either end"
+    at = f"at {rows.size(f'n_{other}')} {other}"
+    tail = ""
+    if plugin is not None and not plugin.undefined and plugin.estimate != needed.estimate:
+        asked = "no number" if math.isinf(plugin.estimate) else show_number(plugin.estimate)
+        tail = f" The plug-in, which books error as signal, would ask for {asked}."
+    where = [needed, plugin]
+    if math.isinf(needed.estimate):
+        edge: dict[str, Key] = {"estimator": rows.unbiased, f"at_{what}": math.inf}
+        limit = rows.first("generalizability", "g", edge)
+        ceiling = (
+            f" With infinitely many, G would still be {short(limit.estimate)}."
+            if limit is not None and not limit.undefined
+            else ""
+        )
+        saturates = (
+            "" if of_raters else " Items saturate: what the raters disagree about does not average out over items."
+        )
+        plugged = rows.first("generalizability", "g", {"estimator": "plugin", f"at_{what}": math.inf})
+        if not of_raters and plugged is not None and not plugged.undefined:
+            saturates += f" Even the plug-in would end at {short(plugged.estimate)}."
+        statement = (
+            f"No number of {what} is supported {at} ({percent(needed.confidence)} range: {spread})."
+            f"{ceiling}{saturates}{tail}"
+        )
+        remedy = (
+            "Collect a pilot with several more raters and audit again before planning: this panel cannot tell how many "
+            "would be needed."
+            if of_raters
+            else "Spend on raters, not on items."
+        )
+        verdict: Verdict = "fail"
+        return finding(rows, name, question, verdict, statement, remedy=remedy, where=[*where, limit], source=source)
+    if needed.estimate <= have:
+        g = rows.here("g", "anova")
+        statement = (
+            f"Reached already {at}: {show_number(needed.estimate)} would do ({percent(needed.confidence)} range: "
+            f"{spread}), {have} are there.{tail}"
+        )
+        return finding(rows, name, question, "pass", statement, where=[*where, g], source=source)
+    statement = (
+        f"Yes: {show_number(needed.estimate)} {what} {at} ({percent(needed.confidence)} range: {spread}), {have} are "
+        f"there.{tail}"
+    )
+    remedy = f"Plan with the range, not with the number: {spread} {what}."
+    return finding(rows, name, question, "warn", statement, remedy=remedy, where=where, source=source)
+
+
+def more_raters(rows: Rows) -> Finding:
+    """Say how many raters would reach the target, or that no number would."""
+    return _more_of(rows, "raters")
+
+
+def more_items(rows: Rows) -> Finding:
+    """Say how many items would reach the target, or that they saturate."""
+    return _more_of(rows, "items")
+
+
+def panel_size(rows: Rows) -> Finding:
+    """Say whether tests over this many raters can reach significance at all."""
+    name, question = "panel-size", f"Can this panel's tests over raters reach p = {ALPHA:g}?"
+    source = "Lehmann & Romano 2005, chapter 5; methods: attainable p of sign and permutation tests"
+    if early := without_systems(rows, name, question):
+        return early
+    n = rows.size("n_raters")
+    if n < 2:
+        statement = "No: with one rater there is no test over raters at all."
+        return finding(rows, name, question, "fail", statement, remedy="Add raters.", source=source)
+    attainable = 2.0 ** (1 - n)
+    where = rows.all("pairs", "p_sign", {"unit": "rater"})[:1]
+    shown = f"with {n} raters the smallest p of a sign or permutation test is {show_number(attainable)}"
+    if attainable < ALPHA:
+        return finding(rows, name, question, "pass", f"Yes: {shown}.", where=where, source=source)
+    statement = f"Only by a t test with {n - 1} degrees of freedom, which leans on normality: {shown}."
+    remedy = "Six raters or more can reach it without assuming a distribution."
+    return finding(rows, name, question, "warn", statement, remedy=remedy, where=where, source=source)
