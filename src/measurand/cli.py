@@ -134,6 +134,10 @@ def audit(
         ),
     ] = None,
     confidence: Annotated[float, typer.Option("--confidence", help="Level of all intervals.")] = 0.95,
+    pigeonhole: Annotated[
+        int,
+        typer.Option("--pigeonhole", min=0, help="Replicates that draw items and raters anew, for system differences."),
+    ] = 0,
     seed: SeedOption = 0,
     out: OutOption = None,
     title: Annotated[str, typer.Option("--title", help="Headline of the report.")] = "Audit of ratings",
@@ -180,7 +184,13 @@ def audit(
     )
     with _progress(quiet=quiet) as progress:
         result = run_audit(
-            table, replicates=replicates, targets=targets, confidence=confidence, seed=seed, progress=progress
+            table,
+            replicates=replicates,
+            targets=targets,
+            confidence=confidence,
+            seed=seed,
+            pigeonhole=pigeonhole,
+            progress=progress,
         )
     if out is not None:
         settings = {
@@ -199,6 +209,7 @@ def audit(
             "replicates": replicates,
             "targets": list(targets),
             "confidence": confidence,
+            "pigeonhole": pigeonhole,
             "seed": seed,
             "title": title,
         }

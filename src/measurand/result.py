@@ -36,6 +36,7 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
     "pairs": ("criterion", "system_a", "system_b", "unit"),
     "leave_one_rater_out": ("criterion", "left_out", "system"),
     "ranks": ("criterion", "system", "unit", "at_rank"),
+    "leave_one_block_out": ("criterion", "left_out", "system"),
     "style": ("criterion", "rater"),
     "missingness": ("criterion", "rater", "rating"),
     "copies": ("criterion", "rater_a", "rater_b"),

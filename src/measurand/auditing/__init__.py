@@ -5,7 +5,7 @@ from measurand.auditing.components import components
 from measurand.auditing.copies import copies
 from measurand.auditing.design import design
 from measurand.auditing.generalizability import decision, generalizability
-from measurand.auditing.leave_one_out import leave_one_rater_out
+from measurand.auditing.leave_one_out import leave_one_block_out, leave_one_rater_out
 from measurand.auditing.missingness import missingness
 from measurand.auditing.pairs import pairs
 from measurand.auditing.panel import audit
@@ -25,6 +25,7 @@ __all__ = [
     "decision",
     "design",
     "generalizability",
+    "leave_one_block_out",
     "leave_one_rater_out",
     "missingness",
     "pairs",

@@ -1,9 +1,9 @@
-"""Does the board survive without any one rater?"""
+"""Does the board survive without any one rater, or any one block of items?"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -11,7 +11,9 @@ from measurand.data.panel import Panel, panels
 from measurand.data.ratings import Ratings
 from measurand.result import Key, Result, Row
 from measurand.stats.agreement import kendall_tau_b
-from measurand.stats.inference import FloatArray, average_ranks
+from measurand.stats.inference import FloatArray, average_ranks, stream
+
+_RANKS: Final = "1 is best, ties share the mean rank"
 
 
 def leave_one_rater_out(ratings: Ratings | Sequence[Panel] | Any) -> Result:
@@ -40,40 +42,86 @@ def leave_one_rater_out(ratings: Ratings | Sequence[Panel] | Any) -> Result:
     """
     rows: list[Row] = []
     for panel in panels(ratings):
-        if panel.n_systems < 2:
+        kept = [(name, panel.rater != position) for position, name in enumerate(panel.raters)]
+        rows += _boards("leave_one_rater_out", panel, kept if panel.n_raters > 1 else [])
+    return Result(rows, {"leave_one_rater_out": {"ranks": _RANKS}})
+
+
+def leave_one_block_out(ratings: Ratings | Sequence[Panel] | Any, *, blocks: int = 10, seed: int = 0) -> Result:
+    """Return the board of systems with all items, and without each block of them.
+
+    Parameters
+    ----------
+    ratings : Ratings, path or data frame
+        See `measurand.read_ratings`.
+    blocks : int
+        Number of blocks of (nearly) equal size, into which the items are drawn at random; at most the number of items.
+    seed : int
+        The one seed.
+
+    Returns
+    -------
+    Result
+        Analysis `leave_one_block_out`, of the form of `leave_one_rater_out`; `left_out` is ``"block 1"`` and so on.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"item": list("aabb"), "system": list("xyxy"), "rater": "R1", "rating": [1, 3, 2, 5]})
+    >>> len(leave_one_block_out(table).select("leave_one_block_out", "rank", {"system": "x"}))
+    3
+    """
+    rows: list[Row] = []
+    for panel in panels(ratings):
+        number = min(blocks, panel.n_items)
+        if panel.n_items < 2:
+            rows += _boards("leave_one_block_out", panel, [])
             continue
+        order = stream(seed, "leave_one_block_out", panel.criterion).permutation(panel.n_items)
+        block = np.empty(panel.n_items, dtype=np.int64)
+        block[order] = np.arange(panel.n_items) % number
+        kept = [(f"block {b + 1}", block[panel.item] != b) for b in range(number)]
+        rows += _boards("leave_one_block_out", panel, kept)
+    return Result(rows, {"leave_one_block_out": {"ranks": _RANKS, "blocks": blocks, "seed": seed}})
+
+
+def _boards(analysis: str, panel: Panel, parts: list[tuple[str, np.ndarray[Any, Any]]]) -> list[Row]:
+    """Return the whole board and the board of each part of the ratings."""
+    rows: list[Row] = []
+    if panel.n_systems >= 2:
         if not panel.has_numbers:
             reason = "nominal ratings of more than two categories have no mean"
-            rows.append(Row("leave_one_rater_out", {"criterion": panel.criterion}, "mean", np.nan, undefined=reason))
-            continue
+            rows.append(Row(analysis, {"criterion": panel.criterion}, "mean", np.nan, undefined=reason))
+            return rows
         everyone = np.ones(len(panel.rating), dtype=bool)
         whole = _means(panel, everyone)
-        rows += _board(panel, "", whole)
-        if panel.n_raters < 2:
-            continue
-        for position, name in enumerate(panel.raters):
-            means = _means(panel, panel.rater != position)
-            rows += _board(panel, name, means)
+        rows += _board(analysis, panel, "", everyone, whole)
+        for name, kept in parts:
+            means = _means(panel, kept)
+            rows += _board(analysis, panel, name, kept, means)
             keys: dict[str, Key] = {"criterion": panel.criterion, "left_out": name}
             if np.isnan(means).any():
-                reason = "without this rater a system has no rating"
-                rows.append(Row("leave_one_rater_out", keys, "kendall_tau_b", np.nan, undefined=reason))
+                reason = f"without {name} a system has no rating"
+                rows.append(Row(analysis, keys, "kendall_tau_b", np.nan, undefined=reason))
                 continue
             tau = kendall_tau_b(whole, means)
-            note = "with the board of all raters; no interval: the boards share their other raters"
+            note = "with the whole board; no interval: the boards share their other ratings"
             rows.append(
                 Row(
-                    "leave_one_rater_out",
+                    analysis,
                     keys,
                     "kendall_tau_b",
                     tau.value,
-                    n_items=panel.n_items,
-                    n_raters=panel.n_raters - 1,
                     undefined=tau.undefined,
                     note=note,
+                    **_sample(panel, kept),
                 )
             )
-    return Result(rows, {"leave_one_rater_out": {"ranks": "1 is best, ties share the mean rank"}})
+    return rows
+
+
+def _sample(panel: Panel, kept: np.ndarray[Any, Any]) -> dict[str, Any]:
+    return {"n_items": len(np.unique(panel.item[kept])), "n_raters": len(np.unique(panel.rater[kept]))}
 
 
 def _means(panel: Panel, kept: np.ndarray[Any, Any]) -> FloatArray:
@@ -86,8 +134,7 @@ def _means(panel: Panel, kept: np.ndarray[Any, Any]) -> FloatArray:
     return np.round(means, 12 - int(np.ceil(np.log10(largest)))) if largest > 0 else means
 
 
-def _board(panel: Panel, left_out: str, means: FloatArray) -> list[Row]:
-    n_raters = panel.n_raters - bool(left_out)
+def _board(analysis: str, panel: Panel, left_out: str, kept: np.ndarray[Any, Any], means: FloatArray) -> list[Row]:
     note = "descriptive: no interval; differences with intervals are under pairs"
     if not panel.is_complete:
         note = "mean of the ratings that there are, whoever gave them; differences within raters are under pairs"
@@ -97,10 +144,10 @@ def _board(panel: Panel, left_out: str, means: FloatArray) -> list[Row]:
     rows = []
     for name, mean, rank in zip(panel.systems, means, ranks, strict=True):
         keys: dict[str, Key] = {"criterion": panel.criterion, "left_out": left_out, "system": name}
-        undefined = "" if mean == mean else "without this rater the system has no rating"
-        sample: dict[str, Any] = {"n_items": panel.n_items, "n_raters": n_raters, "undefined": undefined}
+        undefined = "" if mean == mean else f"without {left_out} the system has no rating"
+        sample: dict[str, Any] = {**_sample(panel, kept), "undefined": undefined}
         rows += [
-            Row("leave_one_rater_out", keys, "mean", float(mean), note=note, **sample),
-            Row("leave_one_rater_out", keys, "rank", float(rank), note=note, **sample),
+            Row(analysis, keys, "mean", float(mean), note=note, **sample),
+            Row(analysis, keys, "rank", float(rank), note=note, **sample),
         ]
     return rows

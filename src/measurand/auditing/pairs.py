@@ -20,6 +20,7 @@ from measurand.stats.inference import (
     FloatArray,
     IntArray,
     holm,
+    percentile_interval,
     sign_flip_tests,
     sign_test,
     stream,
@@ -30,6 +31,8 @@ from measurand.stats.inference import (
 
 #: Random sign patterns of a permutation test over more than sixteen units.
 FLIPS: Final = 9_999
+#: Below this many raters the pigeonhole bootstrap carries its warning.
+MOST_RATERS_WITH_WARNING: Final = 20
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,9 @@ class _Pair:
     raters: IntArray
 
 
-def pairs(ratings: Ratings | Sequence[Panel] | Any, *, confidence: float = 0.95, seed: int = 0) -> Result:
+def pairs(
+    ratings: Ratings | Sequence[Panel] | Any, *, confidence: float = 0.95, seed: int = 0, pigeonhole: int = 0
+) -> Result:
     """Return the difference of every two systems under three views of what is a replicate.
 
     Parameters
@@ -55,6 +60,9 @@ def pairs(ratings: Ratings | Sequence[Panel] | Any, *, confidence: float = 0.95,
         Level of the intervals.
     seed : int
         The one seed (permutation tests over many items draw sign patterns).
+    pigeonhole : int
+        Replicates of the pigeonhole bootstrap, which draws items and raters anew; 0 leaves it out. With few raters it
+        is too narrow, and its rows say so.
 
     Returns
     -------
@@ -92,6 +100,8 @@ def pairs(ratings: Ratings | Sequence[Panel] | Any, *, confidence: float = 0.95,
             rows += _over(panel, found, unit, confidence, seed)
         if not full_crossing_fault(panel):
             rows += _over_both(panel, found, confidence)
+            if pigeonhole:
+                rows += _pigeonhole(panel, found, pigeonhole, confidence, seed)
     settings = {
         "confidence": confidence,
         "seed": seed,
@@ -247,6 +257,43 @@ def _over_both(panel: Panel, found: list[_Pair], confidence: float) -> list[Row]
             )
         )
     return _adjusted(rows)
+
+
+def _pigeonhole(panel: Panel, found: list[_Pair], replicates: int, confidence: float, seed: int) -> list[Row]:
+    """Differences with items and raters drawn anew, independently of each other (Owen 2007)."""
+    rng = stream(seed, "pairs", panel.criterion, "pigeonhole")
+    n_items, n_systems, n_raters = panel.cube().shape
+    of_items = rng.multinomial(n_items, np.full(n_items, 1 / n_items), size=replicates) / n_items
+    of_raters = rng.multinomial(n_raters, np.full(n_raters, 1 / n_raters), size=replicates) / n_raters
+    by_rater = (of_items @ panel.cube().reshape(n_items, -1)).reshape(replicates, n_systems, n_raters)
+    means = np.einsum("bsr,br->bs", by_rater, of_raters)
+    shrunk = (n_raters - 1) / n_raters
+    note = (
+        f"with {n_raters} raters the part of the variance that raters make comes out {100 * shrunk:.0f} % as large as it "
+        "is: read the interval by t instead"
+        if n_raters < MOST_RATERS_WITH_WARNING
+        else ""
+    )
+    rows = []
+    for pair in found:
+        interval = percentile_interval(means[:, pair.a] - means[:, pair.b], confidence=confidence)
+        rows.append(
+            Row(
+                "pairs",
+                _keys(panel, pair, "item+rater"),
+                "difference",
+                float(pair.by_item.mean()),
+                interval.low,
+                interval.high,
+                confidence,
+                "pigeonhole bootstrap",
+                "item+rater",
+                n_items,
+                n_raters,
+                note=note,
+            )
+        )
+    return rows
 
 
 def _adjusted(rows: list[Row]) -> list[Row]:

@@ -13,7 +13,7 @@ from measurand.auditing.copies import copies
 from measurand.auditing.design import design
 from measurand.auditing.findings import findings
 from measurand.auditing.generalizability import TARGETS, decision, generalizability
-from measurand.auditing.leave_one_out import leave_one_rater_out
+from measurand.auditing.leave_one_out import leave_one_block_out, leave_one_rater_out
 from measurand.auditing.missingness import missingness
 from measurand.auditing.pairs import pairs
 from measurand.auditing.ranks import ranks
@@ -34,6 +34,7 @@ def audit(
     targets: Sequence[float] = TARGETS,
     confidence: float = 0.95,
     seed: int = 0,
+    pigeonhole: int = 0,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Result:
     """Find out whether ratings can rank the systems, why not, and what it would take.
@@ -53,6 +54,8 @@ def audit(
         Level of all intervals.
     seed : int
         The one seed; same input and seed give the same bytes.
+    pigeonhole : int
+        Replicates of the pigeonhole bootstrap of system differences; 0 leaves it out.
     progress : callable or None
         Told the name of each step, its number and how many there are.
 
@@ -97,9 +100,10 @@ def audit(
             "decision study",
             lambda: decision(found, targets=targets, confidence=confidence, seed=seed, draws=draws),
         ),
-        ("pairs of systems", lambda: pairs(found, confidence=confidence, seed=seed)),
+        ("pairs of systems", lambda: pairs(found, confidence=confidence, seed=seed, pigeonhole=pigeonhole)),
         ("ranks", lambda: ranks(found, replicates=replicates, confidence=confidence, seed=seed)),
         ("leave one rater out", lambda: leave_one_rater_out(found)),
+        ("leave one block of items out", lambda: leave_one_block_out(found, seed=seed)),
         ("response style", lambda: style(found, confidence=confidence, seed=seed)),
         ("missingness", lambda: missingness(found, confidence=confidence)),
         ("copies", lambda: copies(found)),
