@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -134,11 +135,39 @@ def system_fit(panel: Panel, found: Effects, model: str) -> tuple[reml.Fit, Test
             balanced = reml.Balanced(table, names, fixed=["system"])
             fitted = reml.fit(balanced, total=total, start=variance.components(table) if model == "full" else None)
             return fitted, balanced.effect_test(fitted, "system")
+    dense, fitted = _fixed_fit(panel, found, model)
+    return fitted, reml.contrast_test(dense, fitted, np.eye(panel.n_systems)[1:])
+
+
+def _fixed_fit(panel: Panel, found: Effects, model: str) -> tuple[Model, reml.Fit]:
+    names = tuple(name for name in MODELS[model] if name in found.codes)
     block = panel.item if _blocking(panel) == "item" else panel.rater
     dense = Model(panel.rating, block, _system_design(panel), terms(panel, found, names))
     start = unbiased(panel, found) if model == "full" else None
-    fitted = reml.fit(dense, total=total, start=start)
-    return fitted, reml.contrast_test(dense, fitted, np.eye(panel.n_systems)[1:])
+    return dense, reml.fit(dense, total=float(panel.rating.var()), start=start)
+
+
+def pair_contrasts(panel: Panel) -> reml.Contrasts | str:
+    """Return the difference of every pair of systems under the full model, or why there is none."""
+    found = effects(panel)
+    if reason := mixed_fault(panel, found):
+        return reason
+    for name in MODELS["full"]:
+        if name in found.confounded:
+            return f"{name} cannot be told from {found.confounded[name]} in this layout"
+        if name not in found.codes:
+            return f"{name} has a single level in this layout"
+    try:
+        dense, fitted = _fixed_fit(panel, found, "full")
+    except (ValueError, np.linalg.LinAlgError) as error:
+        return str(error)
+    pairs = list(itertools.combinations(range(panel.n_systems), 2))
+    rows = np.zeros((len(pairs), panel.n_systems))
+    for row, (a, b) in zip(rows, pairs, strict=True):
+        row[a] += 1.0
+        row[b] -= 1.0
+    rows[:, 0] = 0.0  # the first system is the intercept's
+    return reml.contrast_estimates(dense, fitted, rows) or "the likelihood has no peak in the components"
 
 
 def _system_design(panel: Panel) -> FloatArray:

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from measurand.auditing.design import full_crossing_fault
+from measurand.auditing.mixed import pair_contrasts
 from measurand.auditing.variance import FACETS
 from measurand.data.panel import Panel, panels
 from measurand.data.ratings import Ratings
@@ -70,8 +71,8 @@ def pairs(
         Analysis `pairs`. `difference` is mean a minus mean b: with `unit` = ``item`` tested by a paired t over items
         on panel means (generalises over items, for these raters; `same_sign_all_raters` tells whether every rater
         agrees on the direction); ``rater`` by a one-sample t over the raters' differences (over raters, for these
-        items); ``item+rater`` by t with Satterthwaite's degrees of freedom and an error pooled over systems (both;
-        complete panels). `p_sign` and `p_permutation` (sign flips) give their p as the estimate and the smallest
+        items); ``item+rater`` by t with Satterthwaite's degrees of freedom, on complete panels with an error
+        pooled over systems, on others from the full mixed model (both random). `p_sign` and `p_permutation` (sign flips) give their p as the estimate and the smallest
         attainable one. `p_adjusted` is Holm's over the pairs of one criterion, unit and test. Differences are taken
         within item and rater first, so that on incomplete panels severity cannot pose as a system difference.
 
@@ -102,12 +103,13 @@ def pairs(
             rows += _over_both(panel, found, confidence)
             if pigeonhole:
                 rows += _pigeonhole(panel, found, pigeonhole, confidence, seed)
+        elif not panel.is_complete and panel.n_items > 1 and panel.n_raters > 1:
+            rows += _over_both_by_model(panel, found, confidence)
     settings = {
         "confidence": confidence,
         "seed": seed,
         "adjustment": "holm",
         "flips": FLIPS,
-        "item+rater": "complete panels only",
     }
     return Result(rows, {"pairs": settings})
 
@@ -259,6 +261,37 @@ def _over_both(panel: Panel, found: list[_Pair], confidence: float) -> list[Row]
     return _adjusted(rows)
 
 
+def _over_both_by_model(panel: Panel, found: list[_Pair], confidence: float) -> list[Row]:
+    """Differences with items and raters both random on incomplete panels: the full mixed model."""
+    estimated = pair_contrasts(panel)
+    rows = []
+    for column, pair in enumerate(found):
+        keys = _keys(panel, pair, "item+rater")
+        sample: dict[str, Any] = {"n_items": len(pair.items), "n_raters": len(pair.raters), "unit": "item+rater"}
+        if isinstance(estimated, str):
+            rows.append(Row("pairs", keys, "difference", np.nan, undefined=estimated, **sample))
+            continue
+        value, error, df = (float(part[column]) for part in estimated)
+        half = t_quantile(df, confidence) * error
+        rows.append(
+            Row(
+                "pairs",
+                keys,
+                "difference",
+                value,
+                value - half,
+                value + half,
+                confidence,
+                "t, Satterthwaite, full mixed model",
+                df1=1,
+                df2=df,
+                p=t_p(value / error, df),
+                **sample,
+            )
+        )
+    return _adjusted(rows)
+
+
 def _pigeonhole(panel: Panel, found: list[_Pair], replicates: int, confidence: float, seed: int) -> list[Row]:
     """Differences with items and raters drawn anew, independently of each other (Owen 2007)."""
     rng = stream(seed, "pairs", panel.criterion, "pigeonhole")
@@ -269,8 +302,8 @@ def _pigeonhole(panel: Panel, found: list[_Pair], replicates: int, confidence: f
     means = np.einsum("bsr,br->bs", by_rater, of_raters)
     shrunk = (n_raters - 1) / n_raters
     note = (
-        f"with {n_raters} raters the part of the variance that raters make comes out {100 * shrunk:.0f} % as large as it "
-        "is: read the interval by t instead"
+        f"with {n_raters} raters the variance that raters make comes out {100 * shrunk:.0f} % as large as it is: "
+        "read the interval by t instead"
         if n_raters < MOST_RATERS_WITH_WARNING
         else ""
     )

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from measurand.auditing.design import full_crossing_fault
+from measurand.auditing.mixed import pair_contrasts
 from measurand.auditing.pairs import pair_tables, pooled_error
 from measurand.data.panel import Panel, panels
 from measurand.data.ratings import Ratings
@@ -126,7 +127,7 @@ def _simultaneous(panel: Panel, unit: str, replicates: int, confidence: float, s
     pairs = list(itertools.combinations(range(n), 2))
     if unit == "item+rater":
         if reason := full_crossing_fault(panel):
-            return _Simultaneous(nothing, reason)
+            return _by_model(panel, pairs, confidence) if not panel.is_complete else _Simultaneous(nothing, reason)
         error, df = pooled_error(panel)
         if error <= 0:
             return _Simultaneous(nothing, "the estimated error variance of a difference is 0 or negative")
@@ -154,6 +155,19 @@ def _simultaneous(panel: Panel, unit: str, replicates: int, confidence: float, s
         low[a, b], low[b, a] = mean - width, -mean - width
     note = f"rests on {panel.n_raters} raters" if unit == "rater" else ""
     return _Simultaneous(low, note=note)
+
+
+def _by_model(panel: Panel, pairs: list[tuple[int, int]], confidence: float) -> _Simultaneous:
+    """Intervals of the full mixed model, Bonferroni over pairs, for incomplete panels."""
+    low = np.full((panel.n_systems, panel.n_systems), np.nan)
+    estimated = pair_contrasts(panel)
+    if isinstance(estimated, str):
+        return _Simultaneous(low, estimated)
+    level = 1 - (1 - confidence) / len(pairs)
+    for (a, b), value, error, df in zip(pairs, *estimated, strict=True):
+        half = t_quantile(float(df), level) * error
+        low[a, b], low[b, a] = value - half, -value - half
+    return _Simultaneous(low, note="full mixed model, t with Satterthwaite's degrees of freedom, Bonferroni over pairs")
 
 
 def _of_unit(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -200,22 +200,56 @@ def contrast_test(model: Model, found: Fit, contrasts: FloatArray) -> Test:
     Fai & Cornelius (1996), Journal of Statistical Computation and Simulation 54, 363-378; Kuznetsova, Brockhoff &
     Christensen (2017), Journal of Statistical Software 82(13).
     """
+    _, covariance = model.fixed_effects(model.evaluate(found.values))
+    _, rotation = np.linalg.eigh(contrasts @ covariance @ contrasts.T)
+    each = contrast_estimates(model, found, rotation.T @ contrasts)
+    if each is None:
+        return Test(np.nan, len(contrasts), np.nan, np.nan, "the likelihood has no peak in the components")
+    f = float(np.mean((each.estimate / each.standard_error) ** 2))
+    df2 = _joined(each.df)
+    return Test(f, len(contrasts), df2, f_p(f, len(contrasts), df2))
+
+
+class Contrasts(NamedTuple):
+    """Estimates of linear combinations of fixed effects, each with its own degrees of freedom."""
+
+    estimate: FloatArray
+    standard_error: FloatArray
+    df: FloatArray
+
+
+def contrast_estimates(model: Model, found: Fit, contrasts: FloatArray) -> Contrasts | None:
+    """Return linear combinations of the fixed effects with Satterthwaite's degrees of freedom.
+
+    Parameters
+    ----------
+    model, found
+        The model of ratings and its fit; components on the boundary count as known.
+    contrasts : ndarray, shape (n_contrasts, n_fixed)
+        One combination in each row.
+
+    Returns
+    -------
+    Contrasts or None
+        df = 2 v² / (g'A g), with v the contrast's variance, g its gradient in the components and A their covariance;
+        None where the likelihood has no peak in the components.
+
+    References
+    ----------
+    Giesbrecht & Burns (1985), Biometrics 41, 477-486.
+    """
     values = found.values
     of_components = _covariance_of_components(model, values)
     if of_components is None:
-        return Test(np.nan, len(contrasts), np.nan, np.nan, "the likelihood has no peak in the components")
+        return None
     state = model.evaluate(values)
     derivatives = model.derivatives_of_covariance(state)
     fixed, covariance = model.fixed_effects(state)
-    spread, rotation = np.linalg.eigh(contrasts @ covariance @ contrasts.T)
-    rotated = rotation.T @ contrasts
-    f = float(np.mean((rotated @ fixed) ** 2 / spread))
-    degrees = []
-    for row, variance in zip(rotated, spread, strict=True):
-        slope = np.array([row @ derivatives[k] @ row for k in np.flatnonzero(values > 0)])
-        degrees.append(2 * variance**2 / float(slope @ of_components @ slope))
-    df2 = _joined(np.array(degrees))
-    return Test(f, len(contrasts), df2, f_p(f, len(contrasts), df2))
+    variance = np.einsum("ci,ij,cj->c", contrasts, covariance, contrasts)
+    free = np.flatnonzero(values > 0)
+    slopes = np.array([np.einsum("ci,ij,cj->c", contrasts, derivatives[k], contrasts) for k in free])
+    df = 2 * variance**2 / np.einsum("kc,kl,lc->c", slopes, of_components, slopes)
+    return Contrasts(np.asarray(contrasts @ fixed), np.sqrt(variance), np.asarray(df))
 
 
 def _joined(degrees: FloatArray) -> float:
