@@ -72,9 +72,10 @@ def pairs(
         on panel means (generalises over items, for these raters; `same_sign_all_raters` tells whether every rater
         agrees on the direction); ``rater`` by a one-sample t over the raters' differences (over raters, for these
         items); ``item+rater`` by t with Satterthwaite's degrees of freedom, on complete panels with an error
-        pooled over systems, on others from the full mixed model (both random). `p_sign` and `p_permutation` (sign flips) give their p as the estimate and the smallest
-        attainable one. `p_adjusted` is Holm's over the pairs of one criterion, unit and test. Differences are taken
-        within item and rater first, so that on incomplete panels severity cannot pose as a system difference.
+        pooled over systems, on others from the full mixed model (both random). `p_sign` and `p_permutation` (sign
+        flips) give their p as the estimate and the smallest attainable one. `p_adjusted` is Holm's over the pairs of
+        one criterion, unit and test. Differences are taken within item and rater first, so that on incomplete panels
+        severity cannot pose as a system difference.
 
     References
     ----------
