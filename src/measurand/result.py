@@ -268,14 +268,16 @@ class Result:
         names = [analysis] if analysis is not None else self.analyses
         keys = list(dict.fromkeys(key for name in names for key in KEYS[name]))
         extra = list(dict.fromkeys(column for name in names for column in EXTRA.get(name, ())))
+        columns = [column for column in COLUMNS if column not in keys]
         records = [
             {"analysis": row.analysis}
-            | {key: row.keys.get(key, "") for key in keys}
+            # What is resampled (unit) is a key of some analyses and a column of all: one column in either case.
             | {column: getattr(row, column) for column in COLUMNS}
+            | {key: row.keys.get(key, row.unit if key == "unit" else "") for key in keys}
             | {column: row.extra.get(column) for column in extra}
             for row in chosen
         ]
-        frame = pd.DataFrame.from_records(records, columns=["analysis", *keys, *COLUMNS, *extra])
+        frame = pd.DataFrame.from_records(records, columns=["analysis", *keys, *columns, *extra])
         for column in ("low", "high", "confidence", "n_items", "n_raters", "df1", "df2", "p", "p_adjusted"):
             frame[column] = pd.to_numeric(frame[column])
         frame["attainable_p"] = pd.to_numeric(frame["attainable_p"])
