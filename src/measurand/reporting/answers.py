@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from measurand.reporting.blocks import Answer, Block, Cell, Column, Fold, Table, Text, name_cell, name_column
-from measurand.reporting.verdict import counted
 from measurand.reporting.view import View, counts
-from measurand.reporting.words import MARK, WORD, called, clean, key_text
+from measurand.reporting.words import MARK, WORD, called, clean, key_text, shorten
 from measurand.result import Finding, Key
 
 #: Up to this many criteria the matrix has them as columns, and up to the other their details stand open.
@@ -131,5 +130,6 @@ def _of_criterion(view: View, criterion: str, number: int) -> Fold:
     rest = [finding for finding in ordered if finding not in bad]
     blocks: list[Block] = [_answer(view, finding) for finding in bad]
     blocks += [_answer(view, finding, brief=True) for finding in rest]
-    title = f"{number}. {called(criterion)}: {counted(ordered)}"
+    said = [f"{MARK[verdict]} {n} {WORD[verdict]}" for verdict, n in counts(ordered).items()]
+    title = f"{number}. {called(shorten(criterion, 80))}: {' · '.join(said)}"
     return Fold(title, blocks, is_open=len(view.criteria) <= MOST_OPEN)

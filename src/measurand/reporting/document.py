@@ -50,6 +50,28 @@ _WORDS: Final = (
         "how often chance alone would give as large a result; Holm's adjustment accounts for making many tests",
     ),
 )
+_GLOSSARY: Final = Fold("Words used on this page", [Terms(_WORDS)])
+_NO_LIMITS: Final = "The layout itself sets no limits: every rater rated everything."
+_SIZES: Final = (
+    "Items",
+    "Systems",
+    "Raters",
+    "Ratings",
+    "Missing ratings",
+    "Fewest raters of a cell",
+    "Median raters of a cell",
+    "Most raters of a cell",
+)
+_SIZE_STATISTICS: Final = (
+    "n_items",
+    "n_systems",
+    "n_raters",
+    "n_ratings",
+    "n_missing",
+    "raters_per_cell_min",
+    "raters_per_cell_median",
+    "raters_per_cell_max",
+)
 _METHODS: Final = (
     "Verdicts follow fixed rules: agreement passes if the lower limit of alpha is at least .667, reliability if the "
     "lower limit of G is at least the target; a test counts below p = .05. A finding that fails is a result, no error.",
@@ -137,41 +159,33 @@ def _headline(view: View) -> str:
 def _design(view: View) -> list[Block]:
     if not view.about:
         return []
+    if len(view.about) == 1:
+        criterion, about = next(iter(view.about.items()))
+        pairs = [("Criterion", criterion)] if criterion else []
+        pairs += [(name.capitalize(), str(about[name])) for name in ("layout", "scale", "level")]
+        for name, statistic in zip(_SIZES, _SIZE_STATISTICS, strict=True):
+            row = view.first(criterion, "design", statistic)
+            pairs += [(name, show_number(row.estimate))] if row is not None else []
+        sizes = Terms([(name, clean(value)) for name, value in pairs])
+        limits = [clean(limit) for limit in about.get("limits", [])]
+        return [sizes, Bullets(limits) if limits else Text(_NO_LIMITS), _GLOSSARY]
+    return [*_designs(view), _GLOSSARY]
+
+
+def _designs(view: View) -> list[Block]:
     columns = [
         Column("Criterion"),
         Column("Layout"),
         Column("Scale"),
         Column("Level"),
-        *(
-            Column(name, is_number=True)
-            for name in (
-                "Items",
-                "Systems",
-                "Raters",
-                "Ratings",
-                "Missing",
-                "Raters per cell: fewest",
-                "median",
-                "most",
-            )
-        ),
+        *(Column(name, is_number=True) for name in _SIZES),
     ]
-    names = (
-        "n_items",
-        "n_systems",
-        "n_raters",
-        "n_ratings",
-        "n_missing",
-        "raters_per_cell_min",
-        "raters_per_cell_median",
-        "raters_per_cell_max",
-    )
     rows = []
     for criterion, about in view.about.items():
-        found = (view.first(criterion, "design", name) for name in names)
+        found = (view.first(criterion, "design", name) for name in _SIZE_STATISTICS)
         sizes = [Cell("–" if row is None else show_number(row.estimate)) for row in found]
         words = [Cell(clean(about["layout"])), name_cell(about["scale"], 40), Cell(clean(about["level"]))]
-        rows.append([name_cell(criterion, blank="the only one"), *words, *sizes])
+        rows.append([name_cell(criterion), *words, *sizes])
     blocks: list[Block] = [Table("Sizes and layout", columns, rows)]
     if len(rows) > _MOST_NAMED:
         blocks = [Fold(f"Sizes and layout of {len(rows)} criteria", blocks)]
@@ -180,8 +194,7 @@ def _design(view: View) -> list[Block]:
         for limit in about.get("limits", []):
             limits.setdefault(clean(limit), []).append(criterion)
     said = [f"{_for(names_, len(view.about))}{limit}" for limit, names_ in limits.items()]
-    blocks.append(Bullets(said) if said else Text("The layout itself sets no limits: every rater rated everything."))
-    return [*blocks, Fold("Words used on this page", [Terms(_WORDS)])]
+    return [*blocks, Bullets(said) if said else Text(_NO_LIMITS)]
 
 
 def _for(names: list[str], of: int) -> str:
@@ -206,10 +219,10 @@ def _undefined(view: View) -> list[Block]:
     rows = [
         [
             Cell(reason),
-            Cell(", ".join(f"{ANALYSIS.get(name, name)} ({n:,})" for name, n in of.items())),
+            Cell(", ".join(f"{ANALYSIS.get(a, a)} ({of[a]:,})" for a in view.result.analyses if a in of)),
             Cell(f"{sum(of.values()):,}"),
         ]
-        for reason, of in sorted(reasons.items(), key=lambda one: -sum(one[1].values()))
+        for reason, of in sorted(reasons.items(), key=lambda one: (-sum(one[1].values()), one[0]))
     ]
     shown = rows[:_MOST_REASONS]
     left = [f"… and {len(rows) - len(shown)} more reasons in results.json."] if len(rows) > len(shown) else []
@@ -225,7 +238,9 @@ def _reproduce(result: Result, reproduce: Mapping[str, str]) -> list[Block]:
     if reproduce:
         blocks.append(Terms([(clean(name), clean(value)) for name, value in reproduce.items()], is_code=True))
     settings = []
-    for analysis, values in result.settings.items():
+    # In the order of the rows, which a result read back from JSON shares.
+    for analysis in result.analyses:
+        values = result.settings.get(analysis, {})
         # What is said of every criterion stands under the design.
         plain = {name: value for name, value in values.items() if not isinstance(value, dict)}
         if plain:

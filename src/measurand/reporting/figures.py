@@ -22,7 +22,7 @@ from measurand.reporting.svg import (
     to_svg,
 )
 from measurand.reporting.view import View
-from measurand.reporting.words import plural, shorten
+from measurand.reporting.words import clean, plural, shorten
 from measurand.result import Key, MeasurandError, Result, Row, show_interval, show_number
 
 if TYPE_CHECKING:
@@ -38,7 +38,10 @@ LEADING: Final = 2.0
 _COLOURS: Final = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X")
 _WIDTH: Final = 7.2
+#: Characters of a system's and of a rater's name in the figure of ranks, and the width of one in inches.
 _NAME: Final = 22
+_BOARD: Final = 14
+_CHARACTER: Final = 0.072
 
 
 def plot(result: Result, *, figure: str | None = None, criterion: str = "") -> Plot:
@@ -198,26 +201,33 @@ def ranks(view: View, criterion: str) -> Plot:
     systems = ordered[:MOST_SYSTEMS]
     leading = [name for name in systems if any(rank.get((left, name), math.inf) <= LEADING for left in every)]
     coloured = systems if len(systems) <= MOST_COLOURED else leading[:MOST_COLOURED]
-    height = 0.75 + 0.24 * max(len(systems), 3)
+    # The names at both sides, and over the boards, get the room that they need.
+    side = (min(_NAME, max(map(len, map(clean, systems)))) + 8) * _CHARACTER / _WIDTH
+    most = min(_BOARD, max([6, *(len(clean(left)) for left in boards)]))
+    is_tight = (most + 5) * _CHARACTER * (len(boards) - 1) > (1 - 2 * side) * _WIDTH
+    above = 0.25 + 0.7 * (most + 5) * _CHARACTER if is_tight else 0.45
+    height = above + 0.15 + 0.24 * max(len(systems), 3)
     with style():
         labels = Labels()
         drawing = Figure(figsize=(_WIDTH, height))
-        axes = drawing.add_axes((0.235, 0.1 / height, 0.53, 1 - 0.6 / height))
+        axes = drawing.add_axes((side, 0.1 / height, 1 - 2 * side, 1 - (above + 0.1) / height))
         last = len(boards) - 1
         axes.set_xlim(-0.04 * max(last, 1), max(last, 1) * 1.04)
         axes.set_ylim(len(systems) + 0.5, 0.5)
         for x, left in enumerate(boards):
             axes.axvline(x, color=GRID, linewidth=0.6, zorder=0)
-            text = labels.put(left, max(4, min(14, 56 // len(boards) - 2)), before="w/o ") if left else "all raters"
+            text = labels.put(left, most, before="w/o ") if left else "all raters"
             axes.text(
                 x,
-                1 + 0.12 / height,
+                1 + (0.12 if is_tight else 0.1) / (height - above - 0.1),
                 text,
                 transform=axes.get_xaxis_transform(),
-                ha="center",
+                ha="left" if is_tight else "center",
                 va="bottom",
+                rotation=40 if is_tight else 0,
+                rotation_mode="anchor",
                 fontsize=8.5,
-                fontweight="bold" if not left else "normal",
+                fontweight="normal" if left else "bold",
             )
         for position, name in enumerate(systems):
             own = name in coloured
@@ -295,18 +305,9 @@ def decision(view: View, criterion: str) -> Plot:
             _curves(axes, view, criterion, key, {fixed: fixed_size or 0}, size or 0)
             for target in targets:
                 axes.axhline(target, color=INK, linewidth=0.9, linestyle=(0, (1, 2)))
-                axes.text(
-                    0.015,
-                    target + 0.012,
-                    f"target {target:g}",
-                    fontsize=7.5,
-                    color=MUTED,
-                    va="bottom",
-                    transform=axes.get_yaxis_transform(),
-                )
             _null(axes, view, criterion, size or 0)
             axes.set_ylim(-0.03, 1.03)
-            axes.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1.0])
+            axes.set_yticks(sorted({0.0, 0.2, 0.4, 0.6, 0.8, 1.0} | set(targets)))
             axes.grid(visible=True, axis="y")
             axes.set_axisbelow(True)
             what = "raters" if key == "at_raters" else "items"
@@ -316,7 +317,9 @@ def decision(view: View, criterion: str) -> Plot:
                 axes.set_ylabel("G", rotation=0, labelpad=8)
         row = view.first(criterion, "generalizability", "g", {"estimator": "anova"})
         confidence = (row.confidence if row is not None else None) or 0.95
-        _legend(drawing.add_axes((0.0, 0.0, 1.0, 0.2)), f"unbiased (anova), {100 * confidence:g} % interval shaded")
+        unbiased = f"unbiased (anova), {100 * confidence:g} % interval shaded"
+        aim = f"target: G {' and '.join(f'{target:g}' for target in targets)}"
+        _legend(drawing.add_axes((0.0, 0.0, 1.0, 0.2)), unbiased, aim)
         title = "How reliable the ranking is, and would be"
         here = view.here(criterion, "g", "anova")
         description = "G against the number of raters and of items." + (
@@ -403,7 +406,7 @@ def _null(axes: Axes, view: View, criterion: str, size: int) -> None:
     axes.plot([x], [row.estimate], color=INK, marker="D", markersize=6, markerfacecolor="none", zorder=5)
 
 
-def _legend(axes: Axes, unbiased: str) -> None:
+def _legend(axes: Axes, unbiased: str, target: str) -> None:
     """Write the legend as a row of drawn samples, each with its words."""
     axes.set_axis_off()
     axes.set_xlim(0, 1)
@@ -412,7 +415,7 @@ def _legend(axes: Axes, unbiased: str) -> None:
         (0.03, 0.72, BLUE, "o", "-", unbiased, False),
         (0.03, 0.26, VERMILION, "s", "--", "plug-in (observed spread of means)", False),
         (0.52, 0.72, INK, "D", "-", "plug-in if no system differed, central range", True),
-        (0.52, 0.26, INK, "", ":", "target", False),
+        (0.52, 0.26, INK, "", ":", target, False),
     ):
         axes.plot([x, x + 0.05], [y, y], color=colour, linestyle=dash, linewidth=1.4)
         if marker:

@@ -11,7 +11,7 @@ from measurand.reporting.cells import Remarks, without_empty
 from measurand.reporting.figures import available, plot
 from measurand.reporting.systems import boards, decision_study, generalizability, pairs_of_systems
 from measurand.reporting.view import View
-from measurand.reporting.words import ERROR_TERM, SOURCE, STATISTIC, UNIT, called, clean, plural, show_p
+from measurand.reporting.words import ERROR_TERM, SOURCE, STATISTIC, UNIT, called, clean, joined, plural, show_p
 from measurand.result import Key, Row, show_number
 
 #: Up to so many criteria have figures, and up to so many their own tables.
@@ -101,6 +101,7 @@ def _agreement(view: View, criterion: str) -> list[Block]:
     columns = [Column("Coefficient"), Column("Estimate", is_number=True)]
     columns += [Column(f"Interval, {UNIT[unit]}", is_number=True) for unit in _UNITS]
     remarks = Remarks()
+    notes: dict[str, list[str]] = {}
     rows = []
     for statistic in _AGREEMENT:
         found = view.rows(criterion, "agreement", statistic, {"system": ""})
@@ -111,7 +112,7 @@ def _agreement(view: View, criterion: str) -> list[Block]:
         if first.undefined:
             remarks.see(first)
         elif "disagree more than chance" in first.note or "nearly all ratings" in first.note:
-            remarks.say(f"{STATISTIC[statistic]}: {first.note}.")
+            notes.setdefault(first.note, []).append(STATISTIC[statistic])
         rows.append(
             [
                 Cell(STATISTIC[statistic]),
@@ -121,6 +122,8 @@ def _agreement(view: View, criterion: str) -> list[Block]:
         )
     if not rows:
         return []
+    for note, names in notes.items():
+        remarks.say(f"{joined(names)}: {note}.")
     if any(view.defined(criterion, "agreement", "icc_1_1")):
         remarks.say(
             "ICCs use the cells that every rater rated. The F interval takes the cells of one item as independent, "
@@ -417,7 +420,7 @@ def _over_criteria(view: View) -> list[Block]:
             [
                 name_cell(criterion),
                 *(
-                    Cell(show_number(view.size(criterion, name)))
+                    Cell(show_number(view.size(criterion, name) or None))
                     for name in ("n_items", "n_systems", "n_raters", "n_ratings")
                 ),
                 cells.estimate(_by_item(view.rows(criterion, "agreement", "observed_agreement", {"system": ""}))),

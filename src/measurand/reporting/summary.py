@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from typing import Final
 
@@ -48,7 +49,7 @@ def render_summary(result: Result, *, width: int, color: bool) -> str:
     --------
     >>> finding = Finding("agreement", "Do the raters agree?", "fail", "Alpha = 0.01.")
     >>> print(render_summary(Result([], findings=[finding]), width=60, color=False).splitlines()[-1])
-    ✗ fail         Alpha = 0.01.
+    ✗ fail         agreement: Alpha = 0.01.
     """
     view = View(result)
     width = max(width, 40)
@@ -64,10 +65,15 @@ def render_summary(result: Result, *, width: int, color: bool) -> str:
 
 
 def _findings(ordered: list[Finding], width: int, *, color: bool) -> list[str]:
-    shown = [finding for finding in ordered if finding.verdict != "not_applicable"]
-    wrapped = [(finding.verdict, textwrap.wrap(clean(finding.statement), width - _LABEL)) for finding in shown]
+    # Questions with one and the same answer, such as a hole in the design, share a line.
+    grouped: dict[tuple[Verdict, str], list[str]] = {}
+    for finding in ordered:
+        if finding.verdict != "not_applicable":
+            grouped.setdefault((finding.verdict, clean(finding.statement)), []).append(short_name(finding.id))
+    said = [(verdict, f"{', '.join(names)}: {statement}") for (verdict, statement), names in grouped.items()]
+    wrapped = [(verdict, textwrap.wrap(text, width - _LABEL)) for verdict, text in said]
     if sum(len(text) for _, text in wrapped) > _MOST_LINES:
-        wrapped = [(finding.verdict, _cut(clean(finding.statement), width - _LABEL)) for finding in shown]
+        wrapped = [(verdict, _cut(text, width - _LABEL)) for verdict, text in said]
     idle = [short_name(finding.id) for finding in ordered if finding.verdict == "not_applicable"]
     if idle:
         wrapped.append(("not_applicable", _cut(", ".join(idle), width - _LABEL)))
@@ -80,6 +86,14 @@ def _findings(ordered: list[Finding], width: int, *, color: bool) -> list[str]:
 
 def _cut(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, width, max_lines=_LINES_EACH, placeholder=" …")
+
+
+def _with_colours(line: str) -> str:
+    """Colour the counts of a line that is wrapped already: colour codes would be counted as width."""
+    for verdict in VERDICTS:
+        pattern = rf"{re.escape(MARK[verdict])} \d+ {re.escape(WORD[verdict])}"
+        line = re.sub(pattern, _painted(r"\g<0>", verdict, color=True), line)
+    return line
 
 
 def _painted(text: str, verdict: Verdict, *, color: bool) -> str:
@@ -115,11 +129,10 @@ def _matrix(view: View, width: int, *, color: bool) -> list[str]:
     lines.append("")
     for letter, question in zip(letters, asked, strict=False):
         found = [finding for finding in view.result.findings if finding.id == question]
-        number = ", ".join(
-            _painted(f"{n} {MARK[verdict]} {WORD[verdict]}", verdict, color=color)
-            for verdict, n in counts(found).items()
-        )
-        lines.append(f"{letter}  {short_name(question):<24} {number}")
+        said = ", ".join(f"{MARK[verdict]} {n} {WORD[verdict]}" for verdict, n in counts(found).items())
+        head = f"{letter}  {short_name(question):<24} "
+        for line in textwrap.wrap(f"{head}{said}", width, subsequent_indent=" " * 6, drop_whitespace=True):
+            lines.append(_with_colours(line) if color else line)
     if len(asked) < len(questions):
         idle = [short_name(question) for question in questions if question not in asked]
         lines += textwrap.wrap(f"n/a for every criterion: {', '.join(idle)}", width, subsequent_indent="   ")

@@ -84,7 +84,8 @@ def decision_study(view: View, criterion: str) -> list[Block]:
         shown = []
         for one in (row, items):
             if one is not None and one.low is not None and one.note:
-                remarks.say(f"G {show_number(float(row.keys['target']))}: {one.note}.")
+                if " in 0 % of" not in one.note:
+                    remarks.say(f"G {show_number(float(row.keys['target']))}: {one.note}.")
             elif one is not None:
                 remarks.see(one)
             shown.append(Cell("–") if one is None or one.undefined else Cell(show_count(one.estimate), _range(one)))

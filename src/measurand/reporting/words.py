@@ -141,8 +141,12 @@ def show_count(value: float | None) -> str:
 def show_estimate(row: Row) -> str:
     """Return the estimate of a row with the digits that its interval supports."""
     width = None if row.low is None or row.high is None else row.high - row.low
-    # A degenerate interval, of width 0 or beside the estimate, would ask for endless zeros.
-    if width is not None and (width < 1e-4 * max(abs(row.estimate), 1e-2) or row.estimate == row.low == row.high):
+    # An interval beside the estimate (of a statistic at its bound), or of no width, would ask for endless zeros.
+    if (
+        row.low is not None
+        and row.high is not None
+        and (row.low == row.high or not row.low <= row.estimate <= row.high)
+    ):
         width = None
     return show_number(row.estimate, width=width)
 

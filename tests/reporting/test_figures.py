@@ -1,0 +1,137 @@
+import re
+import xml.etree.ElementTree as ET
+from itertools import pairwise
+
+import matplotlib as mpl
+import pytest
+
+from measurand.reporting import plot
+from measurand.result import MeasurandError, Result, Row
+
+FIGURES = ["decision", "ranks", "components"]
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def parse(svg):
+    return ET.fromstring(svg)  # noqa: S314 - made by this library
+
+
+def texts(svg):
+    return ["".join(node.itertext()) for node in parse(svg).iter(f"{SVG}text")]
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_figures_are_described_themed_and_the_same_twice(complete, figure):
+    first, second = (plot(complete, figure=figure) for _ in range(2))
+    assert first == second
+    root = parse(first.svg)
+    assert root.get("role") == "img"
+    ids = {node.get("id") for node in root.iter() if node.get("id")}
+    assert set(root.get("aria-labelledby").split()) <= ids
+    assert root.find(f"{SVG}title").text
+    assert root.find(f"{SVG}desc").text
+    assert "var(--m-blue, #0072b2)" in first.svg
+    assert "currentColor" in first.svg
+    assert "<style" not in first.svg
+    assert "<metadata" not in first.svg
+    assert first.caption
+
+
+def test_ids_do_not_meet_on_one_page(two_criteria):
+    criteria = list(two_criteria.settings["design"]["criteria"])
+    svgs = [plot(two_criteria, figure=f, criterion=c).svg for f in FIGURES for c in criteria]
+    ids = [set(re.findall(r' id="([^"]+)"', svg)) for svg in svgs]
+    assert sum(map(len, ids)) == len(set.union(*ids))
+    for svg, own in zip(svgs, ids, strict=True):
+        assert set(re.findall(r'(?:href="#|url\(#)([^")]+)', svg)) <= own
+
+
+def test_hostile_names_stay_text(hostile):
+    svg = plot(hostile, figure="ranks").svg
+    root = parse(svg)
+    assert not [node for node in root.iter() if node.tag in (f"{SVG}script", f"{SVG}image", f"{SVG}foreignObject")]
+    shown = " ".join(texts(svg))
+    assert "$x^2$" in shown
+    assert "نموذج" in shown
+    assert "👩" in shown
+    assert "n" * 300 in shown  # as the title of the shortened name
+
+
+def test_the_settings_of_the_user_do_not_matter(complete):
+    usual = plot(complete, figure="decision").svg
+    before = dict(mpl.rcParams)
+    with mpl.rc_context({"font.size": 30, "svg.fonttype": "path", "lines.linewidth": 9, "axes.facecolor": "red"}):
+        assert plot(complete, figure="decision").svg == usual
+    assert dict(mpl.rcParams) == before
+
+
+def test_saved_figures_have_fixed_colours(complete, tmp_path):
+    path = tmp_path / "figure.svg"
+    plot(complete, figure="components").save(path)
+    text = path.read_text(encoding="utf-8")
+    assert "var(" not in text
+    assert "currentColor" not in text
+    parse(text.encode())
+    assert [one.name for one in tmp_path.iterdir()] == ["figure.svg"]
+
+
+def test_first_figure_that_can_be_drawn(complete):
+    assert plot(complete) == plot(complete, figure="decision")
+    assert plot(complete["components"]) == plot(complete["components"], figure="components")
+
+
+def test_refusals_say_what_there_is(complete, incomplete, two_criteria):
+    with pytest.raises(MeasurandError, match=r"incomplete panel.*can give ranks"):
+        plot(incomplete, figure="components")
+    with pytest.raises(MeasurandError, match="no figure 'pie'; there are decision, ranks, components"):
+        plot(complete, figure="pie")
+    with pytest.raises(MeasurandError, match="several criteria, and none is named"):
+        plot(two_criteria)
+    with pytest.raises(MeasurandError, match="no criterion 'grammar'"):
+        plot(two_criteria, criterion="grammar")
+    with pytest.raises(MeasurandError, match="numbers of no figure"):
+        plot(complete["agreement"])
+
+
+def test_a_negative_component_is_seen_and_a_wide_interval_cut():
+    rows = [
+        Row("components", {"estimator": "anova", "component": "system"}, "variance", -0.01, -0.04, 0.03),
+        Row("components", {"estimator": "anova", "component": "rater"}, "variance", 0.5, 0.1, 900.0),
+    ]
+    drawn = plot(Result(rows), figure="components")
+    assert "negative" in drawn.caption
+    assert "arrow" in drawn.caption
+    assert "−0.01 [−0.04, 0.03]" in texts(drawn.svg)
+    assert "0.5 [0.1, 900]" in texts(drawn.svg)
+
+
+def test_the_decision_curves_show_targets_limits_and_null(complete):
+    drawn = plot(complete, figure="decision")
+    shown = texts(drawn.svg)
+    assert shown.count("∞") == 2
+    assert "target: G 0.8 and 0.9" in shown
+    assert "here: 3" in shown
+    assert "plug-in if no system differed, central range" in shown
+
+
+@pytest.mark.parametrize("n_systems", [2, 24, 90])
+def test_labels_of_ranks_do_not_overlap(n_systems):
+    rows = []
+    for left in ["", *(f"R{n}" for n in range(30))]:
+        for n in range(n_systems):
+            # Every two systems tie.
+            keys = {"left_out": left, "system": f"a system with quite a long name {n:03d}"}
+            rows.append(Row("leave_one_rater_out", keys, "rank", 1.5 + 2 * (n // 2)))
+    drawn = plot(Result(rows))
+    labels = [node for node in parse(drawn.svg).iter(f"{SVG}text") if "·" in (node.text or "")]
+    shown = min(n_systems, 40)
+    assert len(labels) == 2 * shown
+    for side in ("end", "start"):
+        heights = sorted(
+            float(re.search(r"([\d.]+)\)?\s*$", node.get("y") or node.get("transform")).group(1))
+            for node in labels
+            if f"text-anchor: {side}" in node.get("style")
+        )
+        assert len(heights) == shown
+        assert all(b - a > 10 for a, b in pairwise(heights))
+    assert "of 30 boards" in drawn.caption
