@@ -98,8 +98,8 @@ def limits(panel: Panel) -> list[str]:
         )
     elif not panel.is_complete:
         out.append(
-            "Incomplete: what needs a balanced crossing (analysis of variance, components, G and Phi, the test with "
-            "both facets random) is left undefined; agreement, pairs of systems and boards use what was rated."
+            "Incomplete: the balanced analysis of variance is left undefined; components, G and the tests of the "
+            "systems come from mixed models and Henderson's method instead; boards are means of what was rated."
         )
     if not is_connected(panel):
         out.append("Disconnected: some raters share no item with the others, so that severities cannot be compared.")

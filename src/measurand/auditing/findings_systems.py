@@ -41,9 +41,13 @@ def systems_differ(rows: Rows) -> Finding:
         return undetermined(rows, name, question, both, COMPLETE, source)
     usual = ""
     if residual is not None and residual.p is not None:
-        against = "at the level of judgements" if residual.keys.get("model") else "against the residual"
+        of_model = bool(residual.keys.get("model"))
+        against = "at the level of judgements" if of_model else "against the residual"
         usual = f" The usual test, {against}, gives F = {short(residual.estimate)} ({show_p(residual.p)})"
-        usual += ", which takes these raters and items as all there are." if residual.p < ALPHA else "."
+        leaves_out = (
+            "leaves out that raters differ about systems" if of_model else "takes these raters and items as all"
+        )
+        usual += f", which {leaves_out}{'' if of_model else ' there are'}." if residual.p < ALPHA else "."
     shown = (
         f"F = {short(raters.estimate)} with {show_number(raters.df1)} and {show_number(raters.df2)} degrees of "
         f"freedom once raters count as a sample ({show_p(raters.p)}), {short(both.estimate)} once items do, too "
