@@ -333,7 +333,7 @@ def _icc(panel: Panel, replicates: int, confidence: float, seed: int) -> list[Ro
                     form,
                     estimate,
                     values[:, position],
-                    redrawn[unit].n,
+                    len(whole) if unit == "item_cell" else sample["n_items"],
                     unit,
                     confidence,
                     _joined(note, "for these raters"),

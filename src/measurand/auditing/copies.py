@@ -77,6 +77,21 @@ def _of_panel(panel: Panel) -> list[Row]:
     copied = [pair for pair in suspects if len(common) * rate ** common[pair] < CHANCE]
     copiers = sorted({rater for pair in copied for rater in pair})
     keys: dict[str, Key] = {"criterion": panel.criterion}
+    if suspects and not cells:
+        reason = (
+            "every pair of raters that can be compared agrees throughout: no other pair tells how easily that happens"
+        )
+        return [
+            Row(
+                "copies",
+                keys,
+                "share_copied",
+                np.nan,
+                n_items=panel.n_items,
+                n_raters=panel.n_raters,
+                undefined=reason,
+            )
+        ]
     share = sum(len(of_rater[rater]) for rater in copiers) / len(panel.rating)
     note = "a count of what is there: no interval" if not rest or rate else "the other pairs never agree"
     rows = [Row("copies", keys, "share_copied", share, n_items=panel.n_items, n_raters=panel.n_raters, note=note)]

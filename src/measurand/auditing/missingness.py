@@ -105,16 +105,17 @@ def _rows(keys: dict[str, Key], test: Difference, n_items: int, p_adjusted: floa
     if np.isnan(test.p):
         return [Row("missingness", keys, "difference", np.nan, n_items=n_items, undefined=test.undefined)]
     half = t_quantile(test.df, confidence) * test.standard_error
+    bounded = half > 0  # perfect separation: p is that of the permutation test, and t has no interval
     return [
         Row(
             "missingness",
             keys,
             "difference",
             test.difference,
-            test.difference - half,
-            test.difference + half,
-            confidence,
-            "t, clustered by item",
+            test.difference - half if bounded else None,
+            test.difference + half if bounded else None,
+            confidence if bounded else None,
+            "t, clustered by item" if bounded else "permutation of items",
             "item",
             n_items,
             df1=1,

@@ -140,7 +140,9 @@ def pooled_error(panel: Panel) -> tuple[float, float]:
     """
     table = variance.anova(panel.cube(), FACETS)
     ms, df = table.ms, table.df
-    terms = {"system:rater": 1.0, "item:system": 1.0, "residual": -1.0}
+    # An interaction whose mean square is below the residual's has no variance: its component counts as 0, as in G.
+    above = [source for source in ("system:rater", "item:system") if ms[source] > ms["residual"]]
+    terms = dict.fromkeys(above, 1.0) | ({} if len(above) == 1 else {"residual": 1.0 - len(above)})
     error = sum(sign * ms[source] for source, sign in terms.items())
     spread = sum(ms[source] ** 2 / df[source] for source in terms)
     return error, error**2 / spread if spread > 0 else np.nan
@@ -151,14 +153,17 @@ def _differences(panel: Panel, a: int, b: int) -> _Pair:
     key = panel.item * panel.n_raters + panel.rater
     common, at_a, at_b = np.intersect1d(key[in_a], key[in_b], assume_unique=True, return_indices=True)
     difference = panel.rating[in_a][at_a] - panel.rating[in_b][at_b]
-    items, by_item = _means(common // panel.n_raters, difference)
-    raters, by_rater = _means(common % panel.n_raters, difference)
+    dust = 1e-13 * float(np.abs(panel.rating).max())
+    items, by_item = _means(common // panel.n_raters, difference, dust)
+    raters, by_rater = _means(common % panel.n_raters, difference, dust)
     return _Pair(a, b, by_item, by_rater, items, raters)
 
 
-def _means(group: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
+def _means(group: IntArray, values: FloatArray, dust: float) -> tuple[IntArray, FloatArray]:
+    """Return the mean of each group; one that differs from 0 by rounding alone is 0, as signs are counted."""
     names, position = np.unique(group, return_inverse=True)
-    return names, np.bincount(position, weights=values) / np.bincount(position) if len(names) else np.zeros(0)
+    means = np.bincount(position, weights=values) / np.bincount(position) if len(names) else np.zeros(0)
+    return names, np.where(np.abs(means) <= dust, 0.0, means)
 
 
 def _over(panel: Panel, found: list[_Pair], unit: str, confidence: float, seed: int) -> list[Row]:

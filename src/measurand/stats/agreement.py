@@ -85,7 +85,8 @@ class Patterns:
     def interval_disagreement(self) -> FloatArray:
         """Sum of squared differences over ordered pairs of a unit over (size - 1), per pattern."""
         sums = np.asarray(self.counts @ np.column_stack([self.centred, self.centred**2]), dtype=np.float64)
-        return 2 * (self.size * sums[:, 1] - sums[:, 0] ** 2) / (self.size - 1)
+        found = 2 * (self.size * sums[:, 1] - sums[:, 0] ** 2) / (self.size - 1)
+        return np.where(self.nominal_disagreement > 0, found, 0.0)  # full agreement is 0, not rounding dust
 
     @cached_property
     def ratio_disagreement(self) -> FloatArray:
@@ -214,7 +215,7 @@ def alphas(
             place = np.cumsum(n_of_value, axis=1)
             place -= 0.5 * n_of_value
             place -= 0.5 * n[:, None]
-            observed = _ordinal_disagreement(found, weights, place)
+            observed = np.where(disagreement > 0, _ordinal_disagreement(found, weights, place), 0.0)
             expected = 2 * n * np.einsum("rc,rc,rc->r", n_of_value, place, place)
         with np.errstate(divide="ignore", invalid="ignore"):
             out[metric] = np.where(differing > 0, 1 - (n - 1) * observed / expected, np.nan)
@@ -236,26 +237,39 @@ def _ordinal_disagreement(found: Patterns, weights: FloatArray, place: FloatArra
 def _ratio_expected(n_of_value: FloatArray, values: FloatArray) -> FloatArray:
     """Σ_c Σ_k n_c n_k ((c - k) / (c + k))² for values of 0 or more.
 
-    Few values are summed pair by pair. For many, ((c - k)/(c + k))² = 1 - 4ck/(c + k)² and ck/(c + k)² =
-    ∫ (c t e^{-ct}) (k t e^{-kt}) dt/t: the double sum is a single integral of a square, which the trapezoidal rule on
-    log t gives to machine precision, since the integrand is analytic in a strip of half-width π/2.
+    Few values are summed pair by pair. For many, with l = log c, ((c - k)/(c + k))² = tanh²((l_c - l_k)/2) =
+    ∫_0^∞ (1 - cos ω(l_c - l_k)) 4ω / sinh(πω) dω: the double sum is a single integral of n² - |Σ n e^{iωl}|², which the
+    trapezoidal rule gives to machine precision, since the integrand is analytic.
     """
     if len(values) <= _DIRECT_RATIO:
         total = values[:, None] + values[None, :]
         distance = np.divide(values[:, None] - values[None, :], total, out=np.zeros_like(total), where=total != 0) ** 2
         return np.asarray(np.einsum("rc,rc->r", n_of_value @ distance, n_of_value))
     positive = values > 0
-    n, zeros = n_of_value.sum(axis=1), n_of_value[:, ~positive].sum(axis=1)
+    n = n_of_value[:, positive].sum(axis=1)
+    zeros = n_of_value[:, ~positive].sum(axis=1)
     v, weight = values[positive], np.ascontiguousarray(n_of_value[:, positive])
-    # The square of the sum falls as (v t)² towards 0 and as e^{-2vt} towards infinity: 1e-18 of its peak at the ends.
-    step = 0.28
-    grid = np.arange(np.log(1e-9 / v.max()), np.log(24.0 / v.min()) + step, step)
-    integral = np.zeros(len(n))
-    block = max(1, _BLOCK // len(v))
+    middle = np.sqrt(v[0] * v[-1])
+    log = np.log1p((v - middle) / middle) if v[-1] < 2 * v[0] else np.log(v / middle)
+    # The copies that a step repeats at distances of 2π / step stay 42 away: e^-42 of the whole, as are the ends.
+    step = 2 * np.pi / (log[-1] - log[0] + 42.0)
+    grid = np.arange(step, 13.5, step)
+    kernel = 4 * step * grid / np.sinh(np.pi * grid)
+    # Around the weighted mean: n² - |Σ n e^{iωl}|² without a difference of large numbers.
+    centre = (weight @ log) / np.where(n > 0, n, 1.0)
+    total = np.zeros(len(n))  # ω = 0 adds nothing: 1 - cos 0
+    block = max(1, _BLOCK // len(log))
     for start in range(0, len(grid), block):
-        scaled = v[:, None] * np.exp(grid[None, start : start + block])
-        integral += ((weight @ (scaled * np.exp(-scaled))) ** 2).sum(axis=1)
-    return np.asarray(n**2 - zeros**2 - 4 * step * integral)
+        angle = log[:, None] * grid[None, start : start + block]
+        turned = centre[:, None] * grid[None, start : start + block]
+        half, sine = weight @ (2 * np.sin(angle / 2) ** 2), weight @ np.sin(angle)
+        # Σ n cos(ω(l - c)) and Σ n sin(ω(l - c)) from those around 0
+        cosine = n[:, None] - half
+        real = cosine * np.cos(turned) + sine * np.sin(turned)
+        imaginary = sine * np.cos(turned) - cosine * np.sin(turned)
+        lost = half + cosine * 2 * np.sin(turned / 2) ** 2 - sine * np.sin(turned)  # n - real, without the difference
+        total = total + ((lost * (n[:, None] + real) - imaginary**2) * kernel[start : start + block]).sum(axis=1)
+    return np.asarray(total + 2 * zeros * n)
 
 
 def alpha(ratings: npt.ArrayLike, *, level: Metric) -> Number:
@@ -393,19 +407,20 @@ def _moments(
     x: FloatArray, y: FloatArray, weights: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Weighted covariance, variances and difference of means; variances are exactly 0 for constants."""
-    middle = x.mean()
-    x, y = x - middle, y - middle  # a common shift changes none of the four, and keeps their digits
+    centre_x, centre_y = x.mean(), y.mean()
+    x, y = x - centre_x, y - centre_y  # shifts change neither variances nor covariance, and keep their digits
     n = weights.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean_x, mean_y, square_x, square_y, product = (
             sums / n for sums in _weighted_sums(weights, [x, y, x * x, y * y, x * y])
         )
     variance_x, variance_y = square_x - mean_x**2, square_y - mean_y**2
-    covariance, shift = product - mean_x * mean_y, mean_x - mean_y
+    covariance, shift = product - mean_x * mean_y, (mean_x - mean_y) + (centre_x - centre_y)
     variance_x[variance_x <= _CONSTANT * np.square(x).max(initial=0.0)] = 0.0
     variance_y[variance_y <= _CONSTANT * np.square(y).max(initial=0.0)] = 0.0
     covariance[(variance_x == 0) | (variance_y == 0)] = 0.0
-    shift[np.abs(shift) <= 1e-14 * max(np.abs(x).max(initial=0.0), np.abs(y).max(initial=0.0))] = 0.0
+    largest = max(np.abs(x + centre_x).max(initial=0.0), np.abs(y + centre_y).max(initial=0.0))
+    shift[np.abs(shift) <= 1e-14 * largest] = 0.0
     return covariance, variance_x, variance_y, shift
 
 

@@ -58,7 +58,7 @@ def clustered_difference(values: FloatArray, is_in: npt.NDArray[np.bool_], clust
     residual = values - np.where(is_in, mean_in, mean_out)
     pooled = np.sqrt((residual**2).sum() / (n_in + n_out - 2))
     if pooled <= 1e-14 * np.abs(values).max(initial=0.0):
-        if mean_in == mean_out:
+        if abs(mean_in - mean_out) <= 1e-14 * np.abs(values).max(initial=0.0):
             return Difference(0.0, 0.0, np.nan, np.nan, np.nan, "the other ratings do not vary")
         # No spread inside either group: t has no finite value, but of all ways to choose the first group's clusters
         # this is the one that parts the values, or its mirror image.
@@ -72,6 +72,9 @@ def clustered_difference(values: FloatArray, is_in: npt.NDArray[np.bool_], clust
     error = float(np.sqrt(n / (n - 1) * (sums**2).sum()))
     df = min(inside, outside) - 1
     difference = float(mean_in - mean_out)
+    if error <= 1e-14 * np.abs(values).max(initial=0.0):
+        why = "the items do not vary: there is no error to hold the difference against"
+        return Difference(difference, 0.0, df, np.nan, np.nan, why)
     return Difference(difference, error, df, t_p(difference / error, df), difference / float(pooled))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -255,6 +255,10 @@ def f_quantile(probability: float, df1: float, df2: float) -> float:
     return float(special.fdtri(df1, df2, probability))
 
 
+#: Up to this many differences all sign patterns are enumerated.
+_MOST_ENUMERATED: Final = 16
+
+
 class Exact(NamedTuple):
     """The p value of an exact or Monte Carlo test and the smallest one that this sample could have given."""
 
@@ -302,30 +306,34 @@ def sign_flip_tests(differences: FloatArray, *, n_draws: int, rng: np.random.Gen
     >>> sign_flip_tests(np.array([[1.0], [2.0], [3.0]]), n_draws=99, rng=stream(1))[0].p
     0.25
     """
-    n = len(differences)
     filled = np.nan_to_num(differences, nan=0.0)
-    counts = (~np.isnan(differences)).sum(axis=0)
-    observed = np.abs(filled.sum(axis=0))
-    bar = observed - 1e-10 * np.abs(filled).sum(axis=0)
-    if n <= 16:
-        patterns = 1.0 - 2.0 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1)
-        shares = (np.abs(patterns @ filled) >= bar).mean(axis=0)
-        lowest = [min(1.0, 2.0 ** (1 - int(c))) for c in counts]
-    else:
-        hits = np.zeros(differences.shape[1])
-        rows = max(1, min(n_draws, _BLOCK // n))
+    bar = np.abs(filled.sum(axis=0)) - 1e-10 * np.abs(filled).sum(axis=0)
+    flippable = (filled != 0).sum(axis=0)  # a difference of 0 has no sign to flip
+    shares = np.full(len(bar), np.nan)
+    lowest = np.minimum(1.0, 2.0 ** (1.0 - flippable))
+    few = flippable <= _MOST_ENUMERATED
+    for column in np.flatnonzero(few & (flippable > 0)):
+        values = filled[filled[:, column] != 0, column]
+        sums = np.zeros(1)
+        for value in values:
+            sums = np.concatenate([sums + value, sums - value])
+        shares[column] = (np.abs(sums) >= bar[column]).mean()
+    if not few.all():
+        drawn, hits = filled[:, ~few], np.zeros(int((~few).sum()))
+        rows = max(1, min(n_draws, _BLOCK // max(drawn.shape)))
         for start in range(0, n_draws, rows):
-            block = 1.0 - 2.0 * rng.integers(0, 2, size=(min(rows, n_draws - start), n), dtype=np.int8)
-            hits += (np.abs(block @ filled) >= bar).sum(axis=0)
-        shares = (1 + hits) / (1 + n_draws)
-        lowest = [max(1 / (1 + n_draws), min(1.0, 2.0 ** (1 - int(c)))) for c in counts]
+            flips = np.where(rng.random((min(rows, n_draws - start), len(drawn))) < 0.5, -1.0, 1.0)
+            hits += (np.abs(flips @ drawn) >= bar[~few]).sum(axis=0)
+        shares[~few] = (1 + hits) / (1 + n_draws)
+        lowest[~few] = np.maximum(lowest[~few], 1 / (1 + n_draws))
+    absent = np.asarray(np.isnan(differences).all(axis=0))
     return [
         Exact(np.nan, np.nan, "no difference")
-        if count == 0
+        if absent[i]
         else Exact(np.nan, np.nan, "every difference is zero")
-        if not np.nanmax(np.abs(differences[:, i])) > 0
-        else Exact(float(shares[i]), lowest[i])
-        for i, count in enumerate(counts)
+        if flippable[i] == 0
+        else Exact(float(shares[i]), float(lowest[i]))
+        for i in range(len(bar))
     ]
 
 

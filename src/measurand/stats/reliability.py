@@ -94,7 +94,8 @@ def icc_forms(ms: TwoWay) -> FloatArray:
         (ms.units - ms.residual, ms.units),
     ]
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.column_stack([np.where(below > 0, above / below, np.nan) for above, below in pairs])
+        dust = 1e-13 * (ms.units + ms.residual + np.abs(bias))
+        return np.column_stack([np.where(below > dust, above / below, np.nan) for above, below in pairs])
 
 
 def icc_intervals(ms: TwoWay, *, confidence: float) -> list[Interval]:
@@ -136,13 +137,16 @@ def icc_intervals(ms: TwoWay, *, confidence: float) -> list[Interval]:
             a = k * icc / (n * (1 - icc))
             b = 1 + k * icc * (n - 1) / (n * (1 - icc))
             error = a * raters + b * residual
-            df = error**2 / ((a * raters) ** 2 / (k - 1) + (b * residual) ** 2 / ((n - 1) * (k - 1)))
-            f_low, f_high = f_quantile(upper, n - 1, df), f_quantile(upper, df, n - 1)
-            rest = k * raters + (k * n - k - n) * residual
-            two = Interval(
-                n * (units - f_low * residual) / (f_low * rest + n * units),
-                n * (f_high * units - residual) / (rest + n * f_high * units),
-            )
+            spread = (a * raters) ** 2 / (k - 1) + (b * residual) ** 2 / ((n - 1) * (k - 1))
+            df = error**2 / spread if spread > 0 else 0.0
+            # Near the lowest value that the form can take the error term vanishes, and its degrees of freedom with it.
+            if error > 0 and df >= 0.1:
+                f_low, f_high = f_quantile(upper, n - 1, df), f_quantile(upper, df, n - 1)
+                rest = k * raters + (k * n - k - n) * residual
+                two = Interval(
+                    n * (units - f_low * residual) / (f_low * rest + n * units),
+                    n * (f_high * units - residual) / (rest + n * f_high * units),
+                )
     single = [_single(one, k), two, _single(three, k)]
     return single + [Interval(_stepped_up(i.low, k), _stepped_up(i.high, k)) for i in single]
 
@@ -154,7 +158,7 @@ def _single(ratio: Interval, k: int) -> Interval:
 def _stepped_up(icc: float, k: int) -> float:
     """Spearman-Brown: the reliability of the mean of k ratings from that of one."""
     below = 1 + (k - 1) * icc
-    return k * icc / below if below else np.nan
+    return k * icc / below if below > 0 else np.nan if np.isnan(icc) else -np.inf
 
 
 def icc(ratings: npt.ArrayLike, *, form: str) -> Number:
