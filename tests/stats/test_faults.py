@@ -214,7 +214,7 @@ def test_units_with_unequal_numbers_of_raters_are_the_normal_case(tables):
     sizes = (~np.isnan(table)).sum(axis=1)
     assert set(sizes) == {2, 3, 4, 5}
     for name in (*ALPHAS, "observed_agreement"):
-        (row,) = rows_of(tables.long(table), name)
+        row = next(one for one in rows_of(tables.long(table), name) if one.method == "percentile bootstrap")
         assert 0 < row.low < row.estimate < row.high < 1
         assert row.n_items == 40
 
@@ -241,7 +241,8 @@ def test_each_intraclass_correlation_says_which_it_is(tables):
     }
     for form, words in names.items():
         rows = result.select("agreement", form)
-        assert {row.method for row in rows} == {"percentile bootstrap", "F (McGraw & Wong 1996)"}
+        over_raters = {"generalised pivotal quantities"} if form == "icc_2_1" else set()
+        assert {row.method for row in rows} == {"percentile bootstrap", "F (McGraw & Wong 1996)"} | over_raters
         for row in rows:
             assert all(word in row.note for word in words)
             assert row.keys["missing"] == "listwise"

@@ -136,7 +136,9 @@ def _over_raters(panel: Panel, found: Estimated, rows: Sequence[Row], confidence
             None,
         )
         if row is not None:
-            note = "over items, systems and raters of this kind, by variance components"
+            note = _joined(
+                ICC_NAMES.get(name, ""), f"over {found.unit.replace('+', ', ')} of this kind, by variance components"
+            )
             out.append(
                 replace(
                     row,
