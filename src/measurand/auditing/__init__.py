@@ -1,6 +1,7 @@
 """The panel itself: one question per file, each from ratings to rows."""
 
-from measurand.auditing.agreement import agreement, agreement_pairs
+from measurand.auditing.agreement import agreement
+from measurand.auditing.agreement_pairs import agreement_pairs
 from measurand.auditing.components import components
 from measurand.auditing.copies import copies
 from measurand.auditing.design import design

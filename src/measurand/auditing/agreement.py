@@ -1,8 +1,7 @@
-"""Do the raters agree? Krippendorff's alpha and intraclass correlation of the panel, and every two raters."""
+"""Do the raters agree? Krippendorff's alpha and intraclass correlation of the panel."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -35,12 +34,14 @@ from measurand.stats.reliability import (
     undefined_icc,
 )
 
-#: Above this many raters the pairs of raters are too many to list.
-MOST_RATERS_IN_PAIRS: Final = 100
-#: Up to this many pairs of raters get bootstrap intervals.
-MOST_PAIRS_WITH_INTERVAL: Final = 400
 #: Distinct ratings above which the replicates of the ratio metric are out of reach.
 MOST_VALUES_FOR_RATIO_INTERVAL: Final = 20_000
+
+#: Below this many redrawn clusters the percentile bootstrap is too narrow, and its rows say how much.
+FEW_DRAWN: Final = 20
+_FEW_COVERAGE: Final = (
+    "in simulation a 95 % interval of this kind held 75 % of the time with 5 items, 85 % with 10, 92 % with 20"
+)
 
 _STATISTICS: Final = ("observed_agreement", *(f"alpha_{metric}" for metric in METRICS))
 
@@ -136,7 +137,7 @@ def _over_raters(panel: Panel, found: Estimated, rows: Sequence[Row], confidence
             None,
         )
         if row is not None:
-            note = _joined(
+            note = joined(
                 ICC_NAMES.get(name, ""), f"over {found.unit.replace('+', ', ')} of this kind, by variance components"
             )
             out.append(
@@ -190,14 +191,14 @@ def _alphas(panel: Panel, system: str, replicates: int, confidence: float, seed:
         note = _note(name, estimate, float(estimates[0]))
         if not draws:
             why = "no interval: one item has two ratings or more, nothing can be redrawn"
-            rows.append(Row("agreement", keys, name, estimate, note=_joined(note, why), **sample))
+            rows.append(Row("agreement", keys, name, estimate, note=joined(note, why), **sample))
         for unit, values in draws.items():
             if position >= values.shape[1]:
                 why = f"no interval: more than {MOST_VALUES_FOR_RATIO_INTERVAL:,} distinct ratings"
-                rows.append(Row("agreement", keys, name, estimate, note=_joined(note, why), **sample))
+                rows.append(Row("agreement", keys, name, estimate, note=joined(note, why), **sample))
                 break
             rows.append(
-                _bootstrapped(
+                bootstrapped_row(
                     "agreement",
                     keys,
                     name,
@@ -242,11 +243,12 @@ def _note(name: str, estimate: float, observed: float) -> str:
     return ""
 
 
-def _joined(*notes: str) -> str:
+def joined(*notes: str) -> str:
+    """Return the notes that are not blank as one."""
     return "; ".join(note for note in notes if note)
 
 
-def _bootstrapped(
+def bootstrapped_row(
     analysis: str,
     keys: dict[str, Key],
     name: str,
@@ -263,17 +265,19 @@ def _bootstrapped(
         return Row(analysis, keys, name, estimate, undefined="no variation", **sample)
     if estimate == 1.0 and name not in ("pearson", "spearman"):
         low = 1 - clopper_pearson_upper(0, n_drawn, confidence=confidence)
-        method = "exact binomial bound at full agreement (Clopper-Pearson)"
+        method = "exact binomial bound: no unit disagrees (Clopper-Pearson)"
         return Row(analysis, keys, name, estimate, low, 1.0, confidence, method, unit, note=note, **sample)
     interval = percentile_interval(draws, confidence=confidence)
     if np.isnan(interval.low):
-        return Row(analysis, keys, name, estimate, note=_joined(note, "no interval: no replicate is defined"), **sample)
+        return Row(analysis, keys, name, estimate, note=joined(note, "no interval: no replicate is defined"), **sample)
     if interval.undefined_share:
-        note = _joined(
+        note = joined(
             note, f"{100 * interval.undefined_share:.2g} % of the replicates had no variation and are left out"
         )
+    if n_drawn < FEW_DRAWN:
+        note = joined(note, f"{n_drawn} redrawn: {_FEW_COVERAGE}")
     if not interval.low <= estimate <= interval.high:
-        note = _joined(note, "the replicates, which repeat units, do not centre on the estimate")
+        note = joined(note, "the replicates, which repeat units, do not centre on the estimate")
     return Row(
         analysis,
         keys,
@@ -329,7 +333,7 @@ def _icc(panel: Panel, replicates: int, confidence: float, seed: int) -> list[Ro
             continue
         for unit, values in draws.items():
             rows.append(
-                _bootstrapped(
+                bootstrapped_row(
                     "agreement",
                     keys,
                     form,
@@ -338,7 +342,7 @@ def _icc(panel: Panel, replicates: int, confidence: float, seed: int) -> list[Ro
                     len(whole) if unit == "item_cell" else sample["n_items"],
                     unit,
                     confidence,
-                    _joined(note, "for these raters"),
+                    joined(note, "for these raters"),
                     sample,
                 )
             )
@@ -358,139 +362,8 @@ def _icc(panel: Panel, replicates: int, confidence: float, seed: int) -> list[Ro
                     confidence,
                     "F (McGraw & Wong 1996)",
                     over,
-                    note=_joined(note, caution),
+                    note=joined(note, caution),
                     **sample,
                 )
             )
     return rows
-
-
-def agreement_pairs(
-    ratings: Ratings | Sequence[Panel] | Any, *, replicates: int = 2000, confidence: float = 0.95, seed: int = 0
-) -> Result:
-    """Return correlation beside agreement of every two raters.
-
-    Parameters
-    ----------
-    ratings, replicates, confidence, seed
-        As for `agreement`.
-
-    Returns
-    -------
-    Result
-        Analysis `agreement_pairs`, over the cells that both rated: `pearson` and `spearman` (blind to severity),
-        `kappa_quadratic` (undefined without a declared scale), `alpha_ordinal`, `observed_agreement`, and, with
-        systems, `kendall_tau_b` between the two raters' means of the systems. Intervals redraw items.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> table = pd.DataFrame({"item": list("aabbcc"), "rater": ["R1", "R2"] * 3, "rating": [1, 3, 2, 4, 3, 5]})
-    >>> found = agreement_pairs(table, replicates=100)
-    >>> [round(found.value("agreement_pairs", name), 3) for name in ("pearson", "alpha_ordinal")]
-    [1.0, -0.054]
-    """
-    rows: list[Row] = []
-    for panel in panels(ratings):
-        n_pairs = panel.n_raters * (panel.n_raters - 1) // 2
-        if panel.n_raters > MOST_RATERS_IN_PAIRS:
-            reason = (
-                f"{panel.n_raters} raters make {n_pairs:,} pairs; they are listed up to {MOST_RATERS_IN_PAIRS} raters"
-            )
-            rows.append(Row("agreement_pairs", {"criterion": panel.criterion}, "pearson", np.nan, undefined=reason))
-            continue
-        n_replicates = replicates if n_pairs <= MOST_PAIRS_WITH_INTERVAL else 0
-        of_rater = [np.flatnonzero(panel.rater == rater) for rater in range(panel.n_raters)]
-        for a, b in itertools.combinations(range(panel.n_raters), 2):
-            rows += _pair(panel, a, b, of_rater, n_replicates, confidence, seed)
-    settings = {"replicates": replicates, "confidence": confidence, "seed": seed}
-    return Result(rows, {"agreement_pairs": settings})
-
-
-_PAIR_STATISTICS: Final = ("pearson", "spearman", "kappa_quadratic", "alpha_ordinal", "observed_agreement")
-
-
-def _pair(
-    panel: Panel, a: int, b: int, of_rater: list[Any], n_replicates: int, confidence: float, seed: int
-) -> list[Row]:
-    keys: dict[str, Key] = {"criterion": panel.criterion, "rater_a": panel.raters[a], "rater_b": panel.raters[b]}
-    cells, at_a, at_b = np.intersect1d(
-        panel.cell[of_rater[a]], panel.cell[of_rater[b]], assume_unique=True, return_indices=True
-    )
-    sample: dict[str, Any] = {"n_items": len(np.unique(panel.cell_item[cells])), "n_raters": 2}
-    if len(cells) == 0:
-        return [
-            Row("agreement_pairs", keys, name, np.nan, undefined="they rated no cell in common", **sample)
-            for name in _PAIR_STATISTICS
-        ]
-    x, y = panel.rating[of_rater[a]][at_a], panel.rating[of_rater[b]][at_b]
-    unit = np.repeat(np.arange(len(cells)), 2)
-    found = formulas.patterns(unit, np.column_stack([x, y]).ravel(), np.tile([0, 1], len(cells)))
-    px, py = x[found.first], y[found.first]
-
-    def statistics(weights: FloatArray) -> FloatArray:
-        values = formulas.alphas(found, weights, ["ordinal"])
-        return np.column_stack(
-            [
-                formulas.pearson(px, py, weights),
-                formulas.spearman(px, py, weights),
-                formulas.kappa_quadratic(px, py, weights),
-                values["ordinal"],
-                values["observed"],
-            ]
-        )
-
-    drawn = clusters(panel.cell_item[cells], found.of_unit, found.n_patterns)
-    estimates = statistics(drawn.weights())[0]
-    draws = None
-    if n_replicates and drawn.n > 1:
-        rng = stream(seed, "agreement_pairs", panel.criterion, panel.raters[a], panel.raters[b])
-        draws = bootstrap(statistics, drawn, n_replicates=n_replicates, rng=rng)
-    rows = []
-    for position, name in enumerate(_PAIR_STATISTICS):
-        estimate = float(estimates[position])
-        if reason := _undefined_pair(panel, name, estimate):
-            rows.append(Row("agreement_pairs", keys, name, np.nan, undefined=reason, **sample))
-        elif draws is None:
-            why = "no interval: one item in common" if drawn.n < 2 else "no interval: too many pairs of raters"
-            rows.append(Row("agreement_pairs", keys, name, estimate, note=why, **sample))
-        else:
-            rows.append(
-                _bootstrapped(
-                    "agreement_pairs", keys, name, estimate, draws[:, position], drawn.n, "item", confidence, "", sample
-                )
-            )
-    if panel.n_systems > 1:
-        rows.append(_tau(panel, keys, panel.system[of_rater[a]][at_a], x, y, sample))
-    return rows
-
-
-def _undefined_pair(panel: Panel, name: str, estimate: float) -> str:
-    if name in ("pearson", "spearman", "kappa_quadratic", "alpha_ordinal") and not panel.has_numbers:
-        return "nominal ratings of more than two categories have no order"
-    if name == "kappa_quadratic" and panel.scale.bounds is None:
-        return "no scale declared: weighted kappa is defined on one"
-    if not np.isnan(estimate):
-        return ""
-    if name in ("pearson", "spearman"):
-        return "one of the raters gave one rating only"
-    return "no variation: both gave the same rating throughout"
-
-
-def _tau(
-    panel: Panel,
-    keys: dict[str, Key],
-    system: np.ndarray[Any, Any],
-    x: FloatArray,
-    y: FloatArray,
-    sample: dict[str, Any],
-) -> Row:
-    """Return how alike two raters order the systems, over the cells that both rated."""
-    counts = np.bincount(system, minlength=panel.n_systems)
-    if not panel.has_numbers or (counts == 0).any():
-        reason = "no mean" if not panel.has_numbers else "a system has no cell that both rated"
-        return Row("agreement_pairs", keys, "kendall_tau_b", np.nan, undefined=reason, **sample)
-    means = [np.round(np.bincount(system, weights=v, minlength=panel.n_systems) / counts, 12) for v in (x, y)]
-    tau = formulas.kendall_tau_b(means[0], means[1])
-    note = f"no interval: the order of {panel.n_systems} systems by these two raters, as it is"
-    return Row("agreement_pairs", keys, "kendall_tau_b", tau.value, undefined=tau.undefined, note=note, **sample)

@@ -11,7 +11,7 @@ from measurand.data.panel import Panel, panels
 from measurand.data.ratings import Ratings
 from measurand.result import Key, Result, Row
 from measurand.stats.agreement import kendall_tau_b
-from measurand.stats.inference import FloatArray, average_ranks, stream
+from measurand.stats.inference import FloatArray, average_ranks, stream, without_dust
 
 _RANKS: Final = "1 is best, ties share the mean rank"
 
@@ -130,8 +130,7 @@ def _means(panel: Panel, kept: np.ndarray[Any, Any]) -> FloatArray:
     counts = np.bincount(panel.system[kept], minlength=panel.n_systems)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = sums / counts
-    largest = float(np.abs(panel.rating).max())
-    return np.round(means, 12 - int(np.ceil(np.log10(largest)))) if largest > 0 else means
+    return without_dust(means, largest=float(np.abs(panel.rating).max()))
 
 
 def _board(analysis: str, panel: Panel, left_out: str, kept: np.ndarray[Any, Any], means: FloatArray) -> list[Row]:

@@ -31,7 +31,8 @@ def missingness(ratings: Ratings | Sequence[Panel] | Any, *, confidence: float =
     -------
     Result
         Analysis `missingness`, for each rater of an incomplete panel: `difference`, the mean of the *other* raters'
-        ratings in the cells that this rater rated minus that in the cells that they did not (of nominal ratings with
+        ratings, each around the mean of its rater so that severity cannot pose as selection, in the cells that this
+        rater rated minus that in the cells that they did not (of nominal ratings with
         more than two categories: the share of each category, key `rating`), with a t test whose standard error is
         clustered by item and Holm's adjustment over the criterion; and `standardised_difference`, in standard
         deviations. Where cells have one rater each, the other ratings of the item serve.
@@ -74,6 +75,11 @@ def _of_panel(panel: Panel, confidence: float) -> list[Row]:
             (labels[int(code)] if labels else f"{code:g}", (panel.rating == code).astype(float))
             for code in np.unique(panel.rating)
         ]
+    count = np.bincount(panel.rater, minlength=panel.n_raters)
+    indicators = [
+        (name, values - (np.bincount(panel.rater, weights=values, minlength=panel.n_raters) / count)[panel.rater])
+        for name, values in indicators
+    ]
     tests: list[tuple[dict[str, Key], Difference, int]] = []
     for rater, name in enumerate(panel.raters):
         for category, values in indicators:

@@ -197,7 +197,7 @@ def _difference(panel: Panel, pair: _Pair, values: FloatArray, unit: str, confid
     if len(values) == 0:
         return Row("pairs", keys, "difference", np.nan, undefined="no rater rated both on one item", **sample)
     mean = float(values.mean())
-    signs = np.sign(np.where(np.abs(pair.by_rater) < 1e-12, 0.0, pair.by_rater))
+    signs = np.sign(pair.by_rater)  # differences that are rounding dust are 0 already
     extra = {"same_sign_all_raters": bool(abs(signs.sum()) == len(signs))} if unit == "item" else {}
     test = t_test(values)
     if test.undefined:

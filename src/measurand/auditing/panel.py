@@ -7,7 +7,8 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from measurand.auditing.agreement import agreement, agreement_pairs
+from measurand.auditing.agreement import agreement
+from measurand.auditing.agreement_pairs import agreement_pairs
 from measurand.auditing.components import PIVOT_DRAWS, components
 from measurand.auditing.copies import copies
 from measurand.auditing.design import design

@@ -369,6 +369,17 @@ def clopper_pearson_upper(hits: int, n: int, *, confidence: float) -> float:
     return float(special.betaincinv(hits + 1, n - hits, (1 + confidence) / 2))
 
 
+def without_dust(values: FloatArray, *, largest: float) -> FloatArray:
+    """Return values rounded to twelve digits of the largest number they were made from, so that equal ones tie.
+
+    Examples
+    --------
+    >>> without_dust(np.array([0.1 + 0.2, 0.3]), largest=1.0).tolist()
+    [0.3, 0.3]
+    """
+    return np.round(values, 12 - int(np.ceil(np.log10(largest)))) if largest > 0 else values
+
+
 def average_ranks(values: Sequence[float]) -> FloatArray:
     """Return ranks from the largest down, 1 is best and ties share the mean rank.
 

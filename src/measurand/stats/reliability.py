@@ -198,7 +198,7 @@ def icc(ratings: npt.ArrayLike, *, form: str) -> Number:
 
 
 #: Why a form is undefined although the table is large enough.
-NO_VARIATION: Final = "no variation between the units (the mean square that it divides by is 0)"
+NO_VARIATION: Final = "no variation between the units (what it divides by is 0 or negative)"
 
 
 def undefined_icc(n_units: int, n_raters: int) -> str:
