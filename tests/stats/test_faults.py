@@ -279,7 +279,7 @@ def test_full_agreement_has_an_exact_bound(n_raters, step, tables):
     for name in ("observed_agreement", *ALPHAS, "icc_1_1", "icc_2_1"):
         row = result.select("agreement", name)[0]
         assert row.estimate == 1.0, name
-        assert row.method == "exact binomial bound at full agreement (Clopper-Pearson)", name
+        assert row.method == "exact binomial bound: no unit disagrees (Clopper-Pearson)", name
         assert row.low == pytest.approx(bound)
         assert row.high == 1.0
 

@@ -136,7 +136,8 @@ def _over_raters(panel: Panel, found: Estimated, rows: Sequence[Row], confidence
             ),
             None,
         )
-        if row is not None:
+        # At full agreement there is no error for the pivots to spread; the exact bound says what can be said.
+        if row is not None and row.estimate < 1:
             note = joined(
                 ICC_NAMES.get(name, ""), f"over {found.unit.replace('+', ', ')} of this kind, by variance components"
             )
