@@ -1,6 +1,6 @@
 """All benchmarks, their results as JSON and as one page of tables.
 
-`python run.py` runs everything (some twenty minutes, most of it the largest panels); `--only alpha,startup` runs some
+`python run.py` runs everything (half an hour, most of it the largest panels); `--only alpha,startup` runs some
 and keeps the other results; `--only ''` writes the page again from the JSON files.
 """
 

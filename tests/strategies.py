@@ -26,9 +26,7 @@ def tables(draw, *, n_items=(1, 4), n_systems=(0, 3), n_raters=(1, 4), n_criteri
     `values` are the ratings that occur; None draws from 1 to 5, or the same one throughout. With `holes` any of the
     cells may be left out, and at least one rating is there.
     """
-    items, systems, raters, criteria = (
-        draw(st.integers(*size)) for size in (n_items, n_systems, n_raters, n_criteria)
-    )
+    items, systems, raters, criteria = (draw(st.integers(*size)) for size in (n_items, n_systems, n_raters, n_criteria))
     if values is None:
         values = draw(st.sampled_from([(1, 2, 3, 4, 5), (1, 2), (3,)]))
     shape = (items, max(systems, 1), raters, max(criteria, 1))
@@ -40,7 +38,7 @@ def tables(draw, *, n_items=(1, 4), n_systems=(0, 3), n_raters=(1, 4), n_criteri
         table["system"] = [f"S{s + 1}" for s in cells[1]]
     if criteria:
         table["criterion"] = [f"c{c + 1}" for c in cells[3]]
-    table["rating"] = np.array(rating, dtype=float)
+    table["rating"] = rating if isinstance(values[0], str) else np.array(rating, dtype=float)
     if holes and draw(st.booleans()):
         kept = np.array(draw(st.lists(st.booleans(), min_size=size, max_size=size)))
         kept[draw(st.integers(0, size - 1))] = True

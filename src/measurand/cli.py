@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import shlex
 import sys
@@ -158,6 +159,7 @@ def audit(
 
     from measurand.auditing import audit as run_audit
     from measurand.auditing.generalizability import TARGETS
+    from measurand.auditing.variance import PIVOT_DRAWS
     from measurand.data import parse_scales, read_ratings
     from measurand.study import check_out, manifest, write_run
 
@@ -194,19 +196,12 @@ def audit(
         )
     if out is not None:
         settings = {
-            "columns": {
-                "item": item,
-                "system": system,
-                "rater": rater,
-                "rating": rating,
-                "criterion": criterion,
-                "occasion": occasion,
-                "order": order,
-            },
+            "columns": dict(table.columns),
             "wide": _split(wide),
             "scale": {name: one.to_dict() for name, one in table.scales.items()},
             "repeats": repeats.value,
             "replicates": replicates,
+            "draws": PIVOT_DRAWS,
             "targets": list(targets),
             "confidence": confidence,
             "pigeonhole": pigeonhole,
@@ -354,14 +349,21 @@ def _write_table(frame: Any, path: Path, name: str) -> None:
             path, sep="," if kind == ".csv" else "\t", index=False, compression=compression, lineterminator="\n"
         )
     elif kind == ".jsonl":
-        frame.to_json(path, orient="records", lines=True, compression=compression, double_precision=15)
+        import gzip
+        import json
+
+        # Not by pandas, which keeps fifteen digits: a rating is the same number in every form.
+        lines = (json.dumps(row) + "\n" for row in frame.astype(object).to_dict("records"))
+        with gzip.open(path, "wt", encoding="utf-8") if compression else path.open("w", encoding="utf-8") as file:
+            file.writelines(lines)
     elif kind == ".parquet":
         try:
             frame.to_parquet(path, index=False)
         except ImportError:
             _refuse("writing Parquet needs pyarrow: pip install 'measurand[parquet]'")
     else:
-        _refuse(f"the suffix {kind or 'is missing'!r} of {name} is not known; give .csv, .tsv, .jsonl or .parquet")
+        fault = f"the suffix {kind!r} of {name} is not known" if kind else f"the suffix of {name} is missing"
+        _refuse(f"{fault}; give .csv, .tsv, .jsonl or .parquet")
 
 
 def _write_text(path: Path, text: str) -> None:
@@ -399,7 +401,9 @@ def _show(result: Result, *, as_json: bool, as_csv: bool) -> None:
     if as_json:
         typer.echo(result.to_json(), nl=False)
     elif as_csv:
-        typer.echo(result.to_frame().to_csv(index=False, lineterminator="\n"), nl=False)
+        from measurand.study import to_csv
+
+        typer.echo(to_csv(result), nl=False)
     else:
         import shutil
 
@@ -444,6 +448,10 @@ def main() -> None:
     # A reader that leaves early (| head) is no error of ours.
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    # Data are UTF-8 in pipes and files, whatever the system's own encoding is.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and not stream.isatty():
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     # Ending a job must clean up as Ctrl-C does, so that no half-written folder stays.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
@@ -460,6 +468,11 @@ def main() -> None:
 
 
 def _interrupt(_number: int, _frame: object) -> None:
+    import signal
+
+    # Once is enough: a second one must not break into the cleaning up. (Not SIG_IGN: one may be on its way already.)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
     raise _Interrupted
 
 
@@ -468,7 +481,9 @@ def _explain(error: Exception) -> int:
     from measurand.result import MeasurandError
 
     if isinstance(error, MeasurandError):
-        sys.stderr.write(f"measurand: {error}\n")
+        # Names of anybody's table stand in it: no control character of theirs reaches the terminal.
+        text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(error))
+        sys.stderr.write(f"measurand: {text}\n")
         return 2
     if isinstance(error, MemoryError):
         sys.stderr.write("measurand: not enough memory for this table; audit its criteria one by one\n")

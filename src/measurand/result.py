@@ -64,6 +64,9 @@ COLUMNS: Final = (
 #: Columns of a single analysis beside the common ones.
 EXTRA: Final[dict[str, tuple[str, ...]]] = {"pairs": ("same_sign_all_raters",)}
 
+#: Keys that are numbers and may be unbounded; all others are names, also one that is spelled "inf".
+_NUMBER_KEYS: Final = ("target", "at_items", "at_raters")
+
 _NUMBERS: Final = ("estimate", "low", "high", "df1", "df2", "p", "p_adjusted", "attainable_p")
 
 
@@ -120,6 +123,8 @@ class Row:
     extra: Mapping[str, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.analysis not in KEYS:
+            raise MeasurandError(f"no analysis {self.analysis!r}; there are {', '.join(KEYS)}")
         if unknown := set(self.keys) - set(KEYS[self.analysis]):
             raise MeasurandError(f"{self.analysis} has the keys {KEYS[self.analysis]}, not {sorted(unknown)}")
         if math.isnan(self.estimate) and not self.undefined:
@@ -143,7 +148,7 @@ class Row:
                 fields[name] = _number(values[name]) if name in _NUMBERS else values[name]
         if fields.get("estimate") is None:
             fields["estimate"] = math.nan
-        keys = {key: _number(values[key]) if values[key] == "inf" else values[key] for key in KEYS[analysis]}
+        keys = {key: _key(key, values[key]) for key in KEYS[analysis]}
         extra = {name: values[name] for name in EXTRA.get(analysis, ()) if name in values}
         return cls(analysis=analysis, keys=keys, extra=extra, **fields)
 
@@ -189,6 +194,12 @@ class Finding:
             "rows": [{k: _jsonable(v) for k, v in ref.items()} for ref in self.rows],
             "source": self.source,
         }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Finding:
+        """Rebuild a finding from what `to_dict` gave."""
+        rows = [{k: _key(k, v) for k, v in reference.items()} for reference in values["rows"]]
+        return cls(**{**values, "rows": rows})
 
 
 @dataclass(frozen=True)
@@ -336,11 +347,16 @@ class Result:
         found = document.get("schema") if isinstance(document, dict) else None
         if found != SCHEMA:
             raise MeasurandError(f"schema {found!r}; this version reads {SCHEMA!r}: make the run again")
-        rows = [
-            Row.from_dict(name, values) for name, content in document["results"].items() for values in content["rows"]
-        ]
-        settings = {name: content["settings"] for name, content in document["results"].items()}
-        return cls(rows, settings, [Finding(**values) for values in document["findings"]])
+        try:
+            results = document["results"]
+            if unknown := [name for name in results if name not in KEYS]:
+                raise MeasurandError(f"no analysis {unknown[0]!r}; there are {', '.join(KEYS)}")
+            rows = [Row.from_dict(name, values) for name, content in results.items() for values in content["rows"]]
+            settings = {name: content["settings"] for name, content in results.items()}
+            findings = [Finding.from_dict(values) for values in document["findings"]]
+        except (KeyError, TypeError, AttributeError) as error:
+            raise MeasurandError(f"not a whole result ({error}); make the run again") from error
+        return cls(rows, settings, findings)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Result) and self.to_dict() == other.to_dict()
@@ -407,7 +423,7 @@ def show_number(value: float | None, *, width: float | None = None) -> str:
     elif abs(value) < 1e-4:
         text = f"{value:.1e}"
     else:
-        text = f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+        text = f"{value:.4g}" if abs(value) < 9999.5 else f"{value:,.0f}"
     return text.replace("-", "−")
 
 
@@ -454,6 +470,10 @@ def _jsonable(value: Any) -> Any:
 
 def _number(value: Any) -> Any:
     return math.inf if value == "inf" else -math.inf if value == "-inf" else value
+
+
+def _key(name: str, value: Any) -> Any:
+    return _number(value) if name in _NUMBER_KEYS else value
 
 
 def settings_of(names: Iterable[str], values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -7,6 +7,7 @@ import csv
 import datetime
 import errno
 import hashlib
+import io
 import json
 import platform
 import shutil
@@ -43,14 +44,19 @@ def manifest(
     versions |= {name: _version(name) for name in _DEPENDENCIES}
     return {
         "schema": _MANIFEST_SCHEMA,
-        "command": command,
-        "inputs": [{"path": str(path), "sha256": sha256(path), "bytes": path.stat().st_size} for path in inputs],
+        "command": _text(command),
+        "inputs": [{"path": _text(path), "sha256": sha256(path), "bytes": path.stat().st_size} for path in inputs],
         "settings": dict(settings),
         "versions": versions,
         "platform": platform.platform(),
         "started": started.isoformat(timespec="seconds"),
         "finished": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
+
+
+def _text(value: str | Path) -> str:
+    """Return a path or a command line as text that UTF-8 can hold; a byte that is no text becomes a question mark."""
+    return str(value).encode("utf-8", "replace").decode("utf-8")
 
 
 def reproduce(document: Mapping[str, Any]) -> dict[str, str]:
@@ -120,6 +126,8 @@ def check_out(out: Path) -> None:
     MeasurandError
         If `out` is a file, or a folder with other content than an earlier run's.
     """
+    if not out.name or out.name == "..":
+        raise MeasurandError(f"{out} has no name of its own that a run could take; give a folder's name as --out")
     if out.is_symlink() or (out.exists() and not out.is_dir()):
         raise MeasurandError(f"{out} is not a folder; give another --out")
     if out.is_dir() and any(out.iterdir()) and not _is_run(out):
@@ -144,6 +152,7 @@ def _in_place_of(out: Path) -> Any:
     """Give a temporary folder that takes the place of `out` if the block succeeds and vanishes if it fails."""
     made: list[Path] = []
     temporary: Path | None = None
+    aside: Path | None = None
     try:
         parent = out.absolute().parent
         while not parent.exists():
@@ -154,13 +163,15 @@ def _in_place_of(out: Path) -> Any:
         temporary.chmod(0o755)
         yield temporary
         if out.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{out.name}-old-", dir=out.absolute().parent))
-            out.replace(old / out.name)
-            temporary.replace(out)
-            shutil.rmtree(old)
-        else:
-            temporary.replace(out)
+            aside = temporary.with_name(f"{temporary.name}-old")
+            out.replace(aside)
+        temporary.replace(out)
+        if aside is not None:
+            # The new run is in its place; what may be left of the old one is no reason to fail.
+            shutil.rmtree(aside, ignore_errors=True)
     except BaseException as error:
+        if aside is not None and aside.exists() and not out.exists():
+            aside.replace(out)
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
         for folder in made:
@@ -186,12 +197,19 @@ def disk_reason(error: OSError) -> str:
 
 def write_csv(result: Result, analysis: str, path: Path) -> None:
     """Write one analysis as CSV, cells that a spreadsheet would run as formulas made harmless."""
-    frame = result.to_frame(analysis)
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(frame.columns)
-        for record in frame.astype(object).itertuples(index=False):
-            writer.writerow([_cell(value) for value in record])
+        file.write(to_csv(result, analysis))
+
+
+def to_csv(result: Result, analysis: str | None = None) -> str:
+    """Return one analysis, or all, as CSV, cells that a spreadsheet would run as formulas made harmless."""
+    frame = result.to_frame(analysis)
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(frame.columns)
+    for record in frame.astype(object).itertuples(index=False):
+        writer.writerow([_cell(value) for value in record])
+    return file.getvalue()
 
 
 def _cell(value: Any) -> str:
@@ -213,15 +231,19 @@ def write_file(path: Path, write: Callable[[Path], None]) -> None:
         If it cannot be written; nothing is left behind, and an earlier file stays as it was.
     """
     temporary = path.with_name(f".{path.name}.part")
+    made = [folder for folder in path.absolute().parents if not folder.exists()]
     try:
         path.absolute().parent.mkdir(parents=True, exist_ok=True)
         write(temporary)
         temporary.replace(path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise MeasurandError(f"{path} cannot be written: {disk_reason(error)}; nothing was left behind") from error
-    except BaseException:
-        temporary.unlink(missing_ok=True)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        for folder in made:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        if isinstance(error, OSError):
+            raise MeasurandError(f"{path} cannot be written: {disk_reason(error)}; nothing was left behind") from error
         raise
 
 
@@ -238,6 +260,8 @@ def report_again(out: Path, *, title: str | None = None) -> None:
     from measurand.reporting import render_html, render_markdown
 
     document = json.loads((out / MANIFEST).read_text(encoding="utf-8"))
+    if not (out / "results.json").is_file():
+        raise MeasurandError(f"{out} is no finished run: it has no results.json")
     result = Result.from_json(out / "results.json")
     headline = title or str(document["settings"].get("title", "Audit of ratings"))
     shown = reproduce(document)

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from strategies import ids
 
 from measurand.data import read_ratings
 from measurand.data.read import read_table
 from measurand.result import MeasurandError
+from strategies import ids
 
 polars = pytest.importorskip("polars")
 pyarrow = pytest.importorskip("pyarrow")
@@ -169,6 +169,7 @@ BAD_FILES = {
     "short row": ("r.csv", (HEADER + "a,R1,1\nb,R1\nc,R1,2\n").encode(), "row 2.*3 cells of the header"),
     "cut off": ("r.csv", (HEADER + "a,R1,1\nb,R").encode(), "row 2.*3 cells of the header"),
     "open quote": ("r.csv", (HEADER + 'a,"R1,1\nb,R1,2\n').encode(), "3 cells of the header"),
+    "open quote in the header": ("r.csv", ('"' + HEADER + "a,R1,1\n" * 30_000).encode(), "quote"),
     "column twice": ("r.csv", b"item,rater,rating,rating\na,R1,1,2\n", "column 'rating' occurs twice"),
     "no gzip": ("r.csv.gz", (HEADER + "a,R1,1\n").encode(), "not a complete gzip file"),
     "cut gzip": ("r.csv.gz", GZIP[: len(GZIP) // 2], "not a complete gzip file"),
@@ -226,6 +227,9 @@ def test_ids_of_any_length_are_read(tmp_path):
     path = tmp_path / "ratings.csv"
     digits = ["9" * 5000, "1" + "0" * 5000, "2"]
     path.write_text(HEADER + "".join(f"{name},R1,1\n" for name in digits), encoding="utf-8")
+    assert list(read_ratings(path).frame["item"].cat.categories) == ["2", digits[0], digits[1]]
+    path = tmp_path / "ratings.jsonl"
+    path.write_text("".join(f'{{"item": {n}, "rater": "R1", "rating": 1}}\n' for n in digits), encoding="utf-8")
     assert list(read_ratings(path).frame["item"].cat.categories) == ["2", digits[0], digits[1]]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +18,7 @@ from measurand.result import MeasurandError
 
 Repeats = Literal["refuse", "first", "last", "mean"]
 
-_ROLES = ("item", "system", "rater", "criterion", "occasion", "group")
+_ROLES = ("item", "system", "rater", "criterion", "occasion")
 _REQUIRED = ("item", "rater", "rating")
 
 
@@ -37,12 +37,15 @@ class Ratings:
         Criterion to the number of rows whose rating was blank or N/A; such rows are counted here and then left out.
     categories : mapping
         Criterion to the labels of a nominal scale that declares none; the ratings are their positions.
+    columns : mapping
+        Role to the column of the table that was read for it, None where there was none.
     """
 
     frame: pd.DataFrame
     scales: Mapping[str, Scale]
     n_blank: Mapping[str, int]
     categories: Mapping[str, Sequence[str]]
+    columns: Mapping[str, str | None] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -131,27 +134,34 @@ def read_ratings(
         "occasion": occasion,
         "order": order,
     }
+    per_row = 1
     if wide:
-        table = _lengthen(table, list(wide), named)
+        if isinstance(wide, str):
+            raise MeasurandError(f"wide={wide!r}; give a sequence of column names")
+        table, per_row = _lengthen(table, list(wide), named), len(wide)
         named |= {"rater": "rater", "rating": "rating"}
     columns = _columns(table, named)
-    out = {role: _ids(table[column], column) for role, column in columns.items() if role not in ("rating", "order")}
+    out = {
+        role: _ids(table[column], column, per_row)
+        for role, column in columns.items()
+        if role not in ("rating", "order")
+    }
     others = [c for c in table.columns if c not in columns.values() and c not in (*_ROLES, "rating", "order")]
 
     criteria = out.get("criterion")
     names = [""] if criteria is None else list(criteria.cat.categories)
     if unknown := sorted(set(scales) - set(names) - {""}):
+        there = f"it has {_listing(names)}" if criteria is not None else "it has no criterion column"
         raise MeasurandError(
-            f"a scale is declared for the criterion {unknown[0]!r}, which the table does not have; "
-            f"it has {_listing(names)}"
+            f"a scale is declared for the criterion {unknown[0]!r}, which the table does not have; {there}"
         )
-    values, blank, categories = _ratings_of(table[columns["rating"]], out, scales, columns["rating"])
+    values, blank, categories = _ratings_of(table[columns["rating"]], out, scales, columns["rating"], per_row)
     n_blank = {
         name: int((blank if criteria is None else blank & (criteria == name).to_numpy()).sum()) for name in names
     }
     frame = pd.DataFrame({**out, "rating": values}, copy=False)
     if "order" in columns:
-        frame["order"] = _positions(table[columns["order"]], columns["order"])
+        frame["order"] = _positions(table[columns["order"]], columns["order"], per_row)
     for column in others:
         frame[column] = table[column].to_numpy()
     if blank.any():
@@ -161,8 +171,11 @@ def read_ratings(
                 frame[role] = frame[role].cat.remove_unused_categories()
     if len(frame) == 0:
         raise MeasurandError(f"column {columns['rating']!r} holds no rating: all {len(table)} cells are blank or N/A")
-    frame = _settle_repeats(frame, repeats)
-    return Ratings(frame.reset_index(drop=True), scales, n_blank, categories)
+    if repeats == "mean" and any(one.level == "nominal" for one in scales.values()):
+        _settle_repeats(frame, "refuse", per_row, scales, categories, "first or last (names have no mean)")
+    frame = _settle_repeats(frame, repeats, per_row, scales, categories)
+    read = {role: columns.get(role) for role in named}
+    return Ratings(frame.reset_index(drop=True), scales, n_blank, categories, read)
 
 
 def as_ratings(ratings: Ratings | Any) -> Ratings:
@@ -179,9 +192,11 @@ def natural_order(names: Sequence[str]) -> list[str]:
     ['S1', 'S2', 'S10']
     """
 
-    def key(name: str) -> tuple[list[tuple[int, int | str]], str]:
-        parts = re.split(r"([0-9]+)", name)
-        return [(0, int(part)) if part.isdigit() and part.isascii() else (1, part) for part in parts if part], name
+    def key(name: str) -> tuple[list[tuple[int, int, str]], str]:
+        parts = [part for part in re.split(r"([0-9]+)", name) if part]
+        # A number by its size: by how many digits it has, then digit by digit; Python reads no more than 4,300 of them.
+        bare = [part.lstrip("0") if part[0] in "0123456789" else None for part in parts]
+        return [(1, 0, p) if b is None else (0, len(b), b) for p, b in zip(parts, bare, strict=True)], name
 
     return sorted(names, key=key)
 
@@ -250,18 +265,19 @@ def _lengthen(table: pd.DataFrame, raters: list[str], named: dict[str, str | Non
     return long
 
 
-def _ids(column: pd.Series[Any], name: str) -> pd.Series[Any]:
+def _ids(column: pd.Series[Any], name: str, per_row: int) -> pd.Series[Any]:
     """Return a column of ids as categorical text, without ever making one text for each row."""
     codes, uniques = pd.factorize(column)
     if (codes < 0).any():
         raise MeasurandError(
-            f"column {name!r} is blank in data row {int((codes < 0).argmax()) + 1}; every rating needs it"
+            f"column {name!r} is blank in data row {int((codes < 0).argmax()) // per_row + 1}; every rating needs it"
         )
     if len(uniques) and isinstance(uniques[0], float | np.floating):
         whole = [float(value).is_integer() for value in uniques]
-        if all(whole) and max(abs(float(value)) for value in uniques) >= 2**53:
+        digits = np.finfo(np.asarray(uniques[:1]).dtype).nmant + 1
+        if all(whole) and max(abs(float(value)) for value in uniques) >= 2**digits:
             raise MeasurandError(
-                f"column {name!r} holds ids as floating-point numbers beyond 2^53: they have lost digits; "
+                f"column {name!r} holds ids as floating-point numbers beyond 2^{digits}: they have lost digits; "
                 "keep ids as text"
             )
         texts = [str(int(value)) if all(whole) else repr(float(value)) for value in uniques]
@@ -271,7 +287,7 @@ def _ids(column: pd.Series[Any], name: str) -> pd.Series[Any]:
     for text in texts:
         bare = text.strip()
         if not bare:
-            at = int((codes == texts.index(text)).argmax()) + 1
+            at = int((codes == texts.index(text)).argmax()) // per_row + 1
             raise MeasurandError(f"column {name!r} is blank in data row {at}; every rating needs it")
         if stripped.setdefault(bare, text) != text:
             raise MeasurandError(
@@ -283,7 +299,7 @@ def _ids(column: pd.Series[Any], name: str) -> pd.Series[Any]:
     return pd.Series(pd.Categorical.from_codes(mapped, categories=pd.Index(distinct, dtype=object)), name=name)
 
 
-def _positions(column: pd.Series[Any], name: str) -> npt.NDArray[np.float64]:
+def _positions(column: pd.Series[Any], name: str, per_row: int) -> npt.NDArray[np.float64]:
     """Return presentation order as ranks: numbers by size, time stamps by time."""
     given = pd.to_numeric(column, errors="coerce")
     if given.isna().any() and not pd.api.types.is_numeric_dtype(column.dtype):
@@ -291,14 +307,18 @@ def _positions(column: pd.Series[Any], name: str) -> npt.NDArray[np.float64]:
     if given.isna().any():
         row = int(given.isna().to_numpy().argmax())
         raise MeasurandError(
-            f"column {name!r}: {str(column.iloc[row])!r} at data row {row + 1} is no position; the order in which a "
+            f"column {name!r}: {str(column.iloc[row])!r} at data row {row // per_row + 1} is no position; the order in which a "
             "rater saw the cells is given by numbers, or by time stamps like 2026-11-30T12:00:00"
         )
     return np.asarray(given.rank(method="dense").to_numpy(dtype=float))
 
 
 def _ratings_of(
-    column: pd.Series[Any], ids: Mapping[str, pd.Series[Any]], scales: Mapping[str, Scale], name: str
+    column: pd.Series[Any],
+    ids: Mapping[str, pd.Series[Any]],
+    scales: Mapping[str, Scale],
+    name: str,
+    per_row: int,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_], dict[str, Sequence[str]]]:
     """Return the ratings as numbers, where they are blank, and the categories of undeclared nominal scales."""
     criteria = ids.get("criterion")
@@ -307,7 +327,7 @@ def _ratings_of(
     blank = np.zeros(len(column), dtype=bool)
     categories: dict[str, Sequence[str]] = {}
     faults: list[tuple[int, str]] = []
-    is_number = pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype)
+    is_number = pd.api.types.is_any_real_numeric_dtype(column.dtype)
     codes, uniques = (None, None) if is_number else _factorized(column)
     numbers = column.to_numpy(dtype=float, na_value=np.nan) if is_number else None
     for position, criterion in enumerate(names):
@@ -342,12 +362,15 @@ def _ratings_of(
         faults += [(int(row), _text(uniques[codes[row]])) for row in rows[bad[codes[here]]]]
         blank[rows] = np.isnan(values[rows])
     if faults:
-        raise MeasurandError(_fault_message(sorted(faults), ids, scales, name, criteria is not None))
+        raise MeasurandError(_fault_message(sorted(faults), ids, scales, name, criteria is not None, per_row))
     return values, blank, categories
 
 
 def _factorized(column: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
-    codes, uniques = pd.factorize(column)
+    try:
+        codes, uniques = pd.factorize(column)
+    except TypeError as error:
+        raise MeasurandError(f"column {column.name!r} holds lists or objects; a rating is one value") from error
     return codes, list(uniques)
 
 
@@ -361,11 +384,12 @@ def _fault_message(
     scales: Mapping[str, Scale],
     name: str,
     has_criteria: bool,
+    per_row: int,
 ) -> str:
     row = faults[0][0]
     scale = scales.get(str(ids["criterion"].iloc[row]) if has_criteria else "") or scales.get("") or Scale()
     shown = "; ".join(
-        f"{value!r} at data row {at + 1} ("
+        f"{value!r} at data row {at // per_row + 1} ("
         + ", ".join(
             f'{role} "{ids[role].iloc[at]}"' for role in ("item", "system", "rater", "criterion") if role in ids
         )
@@ -374,7 +398,15 @@ def _fault_message(
     )
     more = f"; and {len(faults) - 3} more" if len(faults) > 3 else ""
     count = f"{len(faults)} rating{'s' if len(faults) > 1 else ''}"
-    if scale.bounds is None and any(as_number(value) is None for _, value in faults):
+    texts = [] if scale.labels else [value for _, value in faults if as_number(value) is None]
+    if any(re.fullmatch(r"[+-]?[0-9.]*,[0-9]+", value.strip()) for value in texts):
+        return f"column {name!r}: {count} with a decimal comma: {shown}{more}. Write decimal points, for example 1.5"
+    if texts and scale.bounds is not None:
+        return (
+            f"column {name!r}: {count} that {'is' if len(faults) == 1 else 'are'} not a number of the scale "
+            f"({scale.describe()}): {shown}{more}. Mend or drop them, or declare labels in place of the scale"
+        )
+    if texts:
         found = natural_order(sorted({value for _, value in faults}))[:6]
         return (
             f"column {name!r}: {count} that {'is' if len(faults) == 1 else 'are'} not a number: {shown}{more}. "
@@ -387,7 +419,14 @@ def _fault_message(
     )
 
 
-def _settle_repeats(frame: pd.DataFrame, repeats: Repeats) -> pd.DataFrame:
+def _settle_repeats(
+    frame: pd.DataFrame,
+    repeats: Repeats,
+    per_row: int,
+    scales: Mapping[str, Scale],
+    categories: Mapping[str, Sequence[str]],
+    ways: str = "first, last or mean",
+) -> pd.DataFrame:
     """Refuse or settle several ratings of one cell by one rater."""
     cell = [role for role in ("criterion", "item", "system", "rater") if role in frame]
     codes = [np.asarray(frame[role].cat.codes, dtype=np.int64) for role in cell]
@@ -399,12 +438,16 @@ def _settle_repeats(frame: pd.DataFrame, repeats: Repeats) -> pd.DataFrame:
     if repeats == "refuse":
         first, second = int(order[again[0]]), int(order[again[0] + 1])
         where = ", ".join(f'{role} "{frame[role].iloc[first]}"' for role in cell)
-        a, b = frame["rating"].iloc[first], frame["rating"].iloc[second]
+        criterion = str(frame["criterion"].iloc[first]) if "criterion" in frame else ""
+        scale = scales.get(criterion) or scales.get("") or Scale()
+        if len(named := categories.get(criterion, ())) > 1:
+            scale = Scale(labels=named, level="nominal")
+        a, b = (scale.spell(frame["rating"].iloc[row]) for row in (first, second))
         occasions = " (on different occasions)" if _differ(frame, first, second) else ""
         raise MeasurandError(
             f"{again.size} cell{'s' if again.size > 1 else ''} rated twice by one rater{occasions}: data rows "
-            f"{int(frame.index[first]) + 1} and {int(frame.index[second]) + 1} ({where}) hold {a:g} and {b:g}. "
-            "Drop one of each, or say which counts: --repeats first, last or mean"
+            f"{int(frame.index[first]) // per_row + 1} and {int(frame.index[second]) // per_row + 1} ({where}) "
+            f"hold {a} and {b}. Drop one of each, or say which counts: --repeats {ways}"
         )
     starts = np.r_[0, np.flatnonzero(np.diff(key[order])) + 1]
     if repeats == "mean":

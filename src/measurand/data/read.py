@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import warnings
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -71,8 +72,12 @@ def _read_frame(source: Any) -> pd.DataFrame:
 
 
 def _read_file(path: Path) -> pd.DataFrame:
-    if not path.exists():
-        raise MeasurandError(f"{path}: no such file")
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError, ValueError) as error:
+        raise MeasurandError(f"{path}: no such file") from error
+    except OSError as error:
+        raise MeasurandError(f"{path}: cannot be read ({error.strerror or error})") from error
     if path.is_dir():
         raise MeasurandError(f"{path} is a folder; give the file with the table")
     suffixes = [suffix.lower() for suffix in path.suffixes]
@@ -80,7 +85,8 @@ def _read_file(path: Path) -> pd.DataFrame:
     if kind in (".parquet", ".pq"):
         return _read_parquet(path)
     if kind not in _DELIMITERS and kind not in (".jsonl", ".ndjson"):
-        raise MeasurandError(f"{path}: the suffix {kind or 'is missing'!r} is not known; give {_SUFFIXES}")
+        fault = f"the suffix {kind!r} is not known" if kind else "the suffix is missing"
+        raise MeasurandError(f"{path}: {fault}; give {_SUFFIXES}")
     try:
         frame = _read_jsonl(path) if kind in (".jsonl", ".ndjson") else _read_delimited(path, _DELIMITERS[kind])
     except UnicodeDecodeError as error:
@@ -88,7 +94,9 @@ def _read_file(path: Path) -> pd.DataFrame:
             f"{path}: byte 0x{error.object[error.start]:02x} is not UTF-8; save the file as UTF-8"
             " (in a spreadsheet: CSV UTF-8)"
         ) from error
-    except (gzip.BadGzipFile, EOFError) as error:
+    except csv.Error as error:
+        raise MeasurandError(f"{path}: cannot be split into cells ({error}); is a quote left open?") from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise MeasurandError(f"{path}: not a complete gzip file ({error}); compress it again") from error
     except OSError as error:
         raise MeasurandError(f"{path}: cannot be read ({error.strerror or error})") from error
@@ -101,7 +109,34 @@ def _open(path: Path) -> IO[str]:
     return path.open(encoding="utf-8-sig", newline="")
 
 
+def _refuse_nul(path: Path) -> None:
+    """Refuse NUL bytes, which no text has: the file is UTF-16, or damaged."""
+    with gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb") as file:
+        while piece := file.read(2**20):
+            if b"\0" in piece:
+                raise MeasurandError(
+                    f"{path}: it holds NUL bytes, so that it is damaged or not UTF-8; save the file as UTF-8"
+                    " (in a spreadsheet: CSV UTF-8)"
+                )
+
+
+def _refuse_short(path: Path, delimiter: str, n_cells: int) -> None:
+    """Refuse rows that end before the header does: the reader would take what is not there for blank cells."""
+    number = 0
+    with _open(path) as file:
+        rows = csv.reader(file, delimiter=delimiter)
+        next(row for row in rows if row)
+        for row in rows:
+            number += bool(row)
+            if row and len(row) < n_cells:
+                raise MeasurandError(
+                    f"{path}: data row {number} has {len(row)} of the {n_cells} cells of the header; "
+                    "mend it, or copy the file again if it was cut off"
+                )
+
+
 def _read_delimited(path: Path, delimiter: str) -> pd.DataFrame:
+    _refuse_nul(path)
     with _open(path) as file:
         header = next(csv.reader(file, delimiter=delimiter), None)
     if not header or not any(cell.strip() for cell in header):
@@ -123,7 +158,7 @@ def _read_delimited(path: Path, delimiter: str) -> pd.DataFrame:
     with warnings.catch_warnings(), _open(path) as file:
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
-            return pd.read_csv(
+            frame = pd.read_csv(
                 file,
                 sep=delimiter,
                 names=header,
@@ -139,6 +174,9 @@ def _read_delimited(path: Path, delimiter: str) -> pd.DataFrame:
                 f"{path}: not every row has the {len(header)} cells of the header ({reason}); "
                 "quote cells that contain the delimiter"
             ) from error
+    if (frame.iloc[:, -1] == "").any():
+        _refuse_short(path, delimiter, len(header))
+    return frame
 
 
 def _read_jsonl(path: Path) -> pd.DataFrame:
@@ -152,14 +190,33 @@ def _json_rows(file: IO[str], path: Path) -> Iterator[dict[str, Any]]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line, parse_int=str, parse_float=str, parse_constant=str)
+            row = json.loads(line, parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_once)
+            if "\\u" in line:
+                json.dumps(row, ensure_ascii=False).encode()
         except json.JSONDecodeError as error:
             raise MeasurandError(
                 f"{path}: line {number} is not JSON ({error.msg}); expected one object a line"
             ) from error
+        except RecursionError as error:
+            raise MeasurandError(f"{path}: line {number} is nested too deeply; expected one object a line") from error
+        except UnicodeEncodeError as error:
+            raise MeasurandError(f"{path}: line {number} holds half a character (a lone surrogate); mend it") from error
+        except MeasurandError as error:
+            raise MeasurandError(f"{path}: line {number}: {error}") from error
         if not isinstance(row, dict):
             raise MeasurandError(f"{path}: line {number} is a {type(row).__name__}; expected one object a line")
+        if nested := [key for key, value in row.items() if isinstance(value, dict | list)]:
+            raise MeasurandError(f"{path}: line {number}: {nested[0]!r} is not one value; make its parts columns")
         yield row
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object, and refuse a key that it has twice, of which one would be lost silently."""
+    out = dict(pairs)
+    if len(out) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise MeasurandError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} occurs twice")
+    return out
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:

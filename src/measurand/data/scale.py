@@ -19,6 +19,10 @@ LEVELS: Final = get_args(Level)
 MISSING: Final = frozenset({"", "na", "n/a", "nan", "null", "none", "#n/a", "<na>"})
 
 
+#: More levels than this are no rating scale; without a step every value between the bounds is permitted.
+MOST_LEVELS: Final = 100_000
+
+
 @dataclass(frozen=True, slots=True)
 class Scale:
     """The permitted ratings of a criterion; declared by the user, never inferred from the sample.
@@ -71,9 +75,11 @@ class Scale:
         if self.step is not None:
             if self.low is None or self.high is None:
                 raise MeasurandError("a step needs bounds: low:high:step")
-            if not 0 < self.step <= self.high - self.low:
+            if not 0 < self.step <= (self.high - self.low) * (1 + 1e-9):
                 raise MeasurandError(f"step {self.step:g}; it must be above 0 and fit between the bounds")
             steps = (self.high - self.low) / self.step
+            if steps > MOST_LEVELS:
+                raise MeasurandError(f"step {self.step:g} makes more than {MOST_LEVELS:,} levels; leave it out")
             if abs(steps - round(steps)) > 1e-9 * max(steps, 1.0):
                 raise MeasurandError(
                     f"step {self.step:g} does not lead from {self.low:g} to {self.high:g}; declare bounds it reaches"
@@ -81,6 +87,8 @@ class Scale:
         for name in ("low", "high", "step"):
             value = getattr(self, name)
             object.__setattr__(self, name, None if value is None else float(value))
+        if isinstance(self.labels, str):
+            raise MeasurandError(f"labels {self.labels!r}; give a sequence of texts")
         object.__setattr__(self, "labels", tuple(str(label).strip() for label in self.labels))
         if self.labels:
             if self.low is not None:
@@ -89,7 +97,13 @@ class Scale:
                 raise MeasurandError(f"labels {', '.join(self.labels)}: each may occur once")
             if len(self.labels) < 2:
                 raise MeasurandError(f"labels {self.labels[0]!r}: a scale needs at least two")
+            if "" in self.labels:
+                raise MeasurandError("a label is blank; blank cells are missing ratings, never a category")
             codes = self._codes()
+            if len(set(codes.values())) < len(codes):
+                raise MeasurandError(f"labels {', '.join(self.labels)}: two of them are the same number")
+            if self.level == "ratio" and min(codes.values()) < 0:
+                raise MeasurandError(f"a ratio scale starts at 0 or above, not at {min(codes.values()):g}")
             if self.level != "nominal" and sorted(codes.values()) != list(codes.values()):
                 raise MeasurandError(f"labels {', '.join(self.labels)} are numbers, but not in ascending order")
 
@@ -157,6 +171,10 @@ class Scale:
             raise MeasurandError(f"{text} is outside the scale {self.describe()}")
         return number
 
+    def spell(self, value: float) -> str:
+        """Return a rating as its label, or as a number where there are no labels."""
+        return next((label for label, code in self._codes().items() if code == value), f"{value:g}")
+
     def permits(self, value: float) -> bool:
         """Tell whether a number is a permitted rating."""
         return bool(self.permitted(np.array([value]))[0])
@@ -170,7 +188,7 @@ class Scale:
         inside = (values >= self.low) & (values <= self.high)
         if self.step is None:
             return inside
-        steps = (values - self.low) / self.step
+        steps = (np.where(inside, values, self.low) - self.low) / self.step
         return inside & (np.abs(steps - np.rint(steps)) < 1e-6)
 
     def describe(self) -> str:
@@ -178,7 +196,7 @@ class Scale:
         if self.labels:
             return ", ".join(self.labels)
         if self.low is None or self.high is None:
-            return "any number"
+            return "any finite number"
         return f"{self.low:g} to {self.high:g}" + (f" in steps of {self.step:g}" if self.step is not None else "")
 
     def to_dict(self) -> dict[str, object]:
@@ -192,7 +210,8 @@ class Scale:
         }
 
     def _labels_are_numbers(self) -> bool:
-        return all(as_number(label) is not None for label in self.labels)
+        numbers = [as_number(label) for label in self.labels]
+        return all(number is not None and math.isfinite(number) for number in numbers)
 
     def _codes(self) -> dict[str, float]:
         if self._labels_are_numbers():

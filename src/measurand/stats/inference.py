@@ -16,7 +16,7 @@ IntArray = npt.NDArray[np.int64]
 
 #: Largest number of float64 values in one block of replicates; bounds memory, and the size of a block never changes
 #: the draws.
-_BLOCK = 2**20
+_BLOCK = 2**18
 
 
 class Number(NamedTuple):
