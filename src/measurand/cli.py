@@ -158,8 +158,8 @@ def audit(
     import datetime
 
     from measurand.auditing import audit as run_audit
+    from measurand.auditing.components import PIVOT_DRAWS
     from measurand.auditing.generalizability import TARGETS
-    from measurand.auditing.variance import PIVOT_DRAWS
     from measurand.data import parse_scales, read_ratings
     from measurand.study import check_out, manifest, write_run
 

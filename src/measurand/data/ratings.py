@@ -307,8 +307,8 @@ def _positions(column: pd.Series[Any], name: str, per_row: int) -> npt.NDArray[n
     if given.isna().any():
         row = int(given.isna().to_numpy().argmax())
         raise MeasurandError(
-            f"column {name!r}: {str(column.iloc[row])!r} at data row {row // per_row + 1} is no position; the order in which a "
-            "rater saw the cells is given by numbers, or by time stamps like 2026-11-30T12:00:00"
+            f"column {name!r}: {str(column.iloc[row])!r} at data row {row // per_row + 1} is no position; the order in "
+            "which a rater saw the cells is given by numbers, or by time stamps like 2026-11-30T12:00:00"
         )
     return np.asarray(given.rank(method="dense").to_numpy(dtype=float))
 
