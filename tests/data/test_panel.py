@@ -124,7 +124,7 @@ LAYOUTS = {
         INCOMPLETE,
         "items x systems x raters, incomplete (8.9 % of the crossing has no rating)",
         "Incomplete: ",
-        {"systems-differ": "undetermined", "ranking-reliable": "undetermined"},
+        {"systems-differ": "fail", "ranking-reliable": "fail"},
     ),
     "nested": (NESTED, "items x raters, raters nested in items", "Raters are nested in items", {}),
     "one rater per cell": (

@@ -21,6 +21,8 @@ from measurand.stats.inference import FloatArray, stream, t_quantile
 UNITS: Final = ("item", "rater", "item+rater")
 #: Draws of the studentised range and of rank distributions over both facets.
 RANK_DRAWS: Final = 50_000
+#: Above this many systems the ranks that no draw gave are left out of the rows.
+MOST_WITH_ALL_RANKS: Final = 20
 _METHODS: Final = {
     "item": "max-|t| bootstrap over items of all pairs (Romano & Wolf 2005)",
     "rater": "t over raters of all pairs, Bonferroni",
@@ -146,11 +148,16 @@ def _simultaneous(panel: Panel, unit: str, replicates: int, confidence: float, s
         if unit == "item":
             rng = stream(seed, "ranks", panel.criterion, unit)
             drawn = rng.multinomial(len(table), np.full(len(table), 1 / len(table)), size=replicates).astype(float)
-            half = formulas.max_t_quantile(table, drawn, confidence=confidence) * error_of_mean
+            critical = formulas.max_t_quantile(table, drawn, confidence=confidence)
+            if np.isnan(critical):
+                return _Simultaneous(nothing, "the differences of the systems do not vary")
+            half = critical * error_of_mean
         else:
             level = 1 - (1 - confidence) / len(pairs)
             half = np.array([t_quantile(k - 1, level) if k > 1 else np.nan for k in known]) * error_of_mean
     low = nothing.copy()
+    # A difference that is the same in every unit has no error to judge it by, however few the units are.
+    half = np.where(half > 1e-14 * float(np.abs(panel.rating).max()), half, np.nan)
     for (a, b), mean, width in zip(pairs, means, half, strict=True):
         low[a, b], low[b, a] = mean - width, -mean - width
     note = f"rests on {panel.n_raters} raters" if unit == "rater" else ""
@@ -240,10 +247,10 @@ def _probabilities(panel: Panel, unit: str, score: FloatArray, replicates: int, 
     for system, name in enumerate(panel.systems):
         for rank in range(1, panel.n_systems + 1):
             share = float((np.floor(taken[:, system] + 0.5) == rank).mean())
-            if share == 0:
+            if share == 0 and panel.n_systems > MOST_WITH_ALL_RANKS:
                 continue
             keys: dict[str, Key] = {"criterion": panel.criterion, "system": name, "unit": unit, "at_rank": rank}
-            note = "share of draws; no interval of its own. Ranks that no draw gave are left out"
+            note = "share of draws; no interval of its own"
             rows.append(
                 Row(
                     "ranks",

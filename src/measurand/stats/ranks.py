@@ -172,7 +172,8 @@ def max_t_quantile(differences: FloatArray, weights: FloatArray, *, confidence: 
     Returns
     -------
     float
-        Quantile over replicates of the largest |replicate's mean - mean| / standard error over pairs.
+        Quantile over replicates of the largest |replicate's mean - mean| / standard error over pairs; NaN where no
+        pair's differences vary.
 
     References
     ----------
@@ -185,10 +186,13 @@ def max_t_quantile(differences: FloatArray, weights: FloatArray, *, confidence: 
         mean = filled.sum(axis=0) / n
         centred = np.where(known, differences - mean, 0.0)
         error = np.sqrt((centred**2).sum(axis=0) / (n - 1) / n)
-        usable = (n > 1) & (error > 0)
+        usable = (n > 1) & (error > 1e-14 * np.abs(filled).max(initial=0.0))
+        if not usable.any():
+            return float("nan")
         drawn = weights @ centred[:, usable] / (weights @ known[:, usable].astype(float))
-        largest = np.nanmax(np.abs(drawn) / error[usable], axis=1)
-    return float(np.quantile(largest, confidence))
+        # A replicate can miss every unit in which a pair was compared; it says nothing of that pair.
+        largest = np.nan_to_num(np.abs(drawn) / error[usable], nan=-np.inf).max(axis=1)
+    return float(np.quantile(largest[np.isfinite(largest)], confidence))
 
 
 def range_quantile(n: int, df: float, *, confidence: float, n_draws: int, rng: np.random.Generator) -> float:

@@ -21,6 +21,8 @@ _MOST_STEPS: Final = 500
 _TOLERANCE: Final = 1e-16
 #: A component below this share of the largest one counts as zero.
 _ZERO: Final = 1e-9
+#: A residual below this share of the variance of the ratings means that there is none.
+_NO_ERROR: Final = 1e-10
 
 S = TypeVar("S", bound="HasCriterion")
 
@@ -102,7 +104,8 @@ def fit(model: Likelihood[S], *, total: float, start: Mapping[str, float] | None
     Raises
     ------
     ValueError
-        If the ratings do not vary, or the criterion cannot be brought to its minimum.
+        If the ratings do not vary, if the effects explain them without error, or if the criterion cannot be brought
+        to its minimum.
 
     References
     ----------
@@ -124,7 +127,9 @@ def fit(model: Likelihood[S], *, total: float, start: Mapping[str, float] | None
         while length > 1e-8:
             trial = np.maximum(values + length * direction, 0.0)
             trial[-1] = max(trial[-1], 1e-3 * values[-1])
-            trial[trial < _ZERO * trial.max()] = 0.0
+            small = trial < _ZERO * trial.max()
+            small[-1] = False
+            trial[small] = 0.0
             trial_state = model.evaluate(trial)
             if trial_state.criterion <= state.criterion + 1e-14 * abs(state.criterion):
                 break
@@ -132,6 +137,8 @@ def fit(model: Likelihood[S], *, total: float, start: Mapping[str, float] | None
         else:
             break
         values, state = trial, trial_state
+        if values[-1] < _NO_ERROR * total:
+            raise ValueError("the effects leave no error: the likelihood grows without bound")
     gradient = model.gradient(state)
     scale = np.maximum(values, 1e-6 * total)
     unsettled = float(np.where(values > 0, np.abs(gradient), np.maximum(-gradient, 0.0)) @ scale)
