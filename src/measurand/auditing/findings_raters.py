@@ -145,9 +145,10 @@ def informative_missingness(rows: Rows) -> Finding:
     size = abs(effect.estimate)
     direction = "higher" if worst.estimate > 0 else "lower"
     deviations = "without any overlap" if math.isinf(size) else f"{show_number(size, width=1.0)} standard deviations"
+    difference = f"{short(abs(worst.estimate))} {direction}"
     statement = (
-        f"Where {worst.keys['rater']} rated, the others, each against their own mean, rate "
-        f"{short(abs(worst.estimate))} {direction} than where they did not ({deviations}; {show_p(p)} after Holm over {len(tested)} comparisons)."
+        f"Where {worst.keys['rater']} rated, the others, each against their own mean, rate {difference} than where they "
+        f"did not ({deviations}; {show_p(p)} after Holm over {len(tested)} comparisons)."
     )
     where = [worst, effect]
     if p >= ALPHA:
