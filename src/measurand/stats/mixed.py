@@ -18,8 +18,9 @@ from scipy import linalg, sparse
 
 from measurand.stats.inference import FloatArray, IntArray
 
-#: Largest share of non-zero cells up to which a design is kept sparse.
+#: A design is kept sparse if so few of its cells are not zero and if it has more cells than this.
 _SPARSE: Final = 0.2
+_DENSE: Final = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,8 @@ class Model:
         width = int(self._columns[-1]) + self.n_fixed
         share = (len(self.outer) + self.n_fixed) / width
         design = sparse.hstack([*outer, sparse.csr_array(fixed[order])], format="csr")
-        self._a: Any = sparse.csr_array(design) if share < _SPARSE and width > 60 else design.toarray()
+        is_sparse = share < _SPARSE and self.n * width > _DENSE
+        self._a: Any = sparse.csr_array(design) if is_sparse else design.toarray()
         sizes = np.concatenate([np.full(b.n_blocks * b.size, b.size) for b in self._blocks])
         starts = np.concatenate(
             [b.rows.start + np.repeat(np.arange(b.n_blocks) * b.size, b.size) for b in self._blocks]
