@@ -40,8 +40,8 @@ def make(items, systems, raters, *, criterion="", missing=0.0, seed=1):
     return frame if criterion else frame.drop(columns="criterion")
 
 
-def audited(frame):
-    ratings = read_ratings(frame, scale=Scale.parse("1:5"), level="ordinal")
+def audited(frame, order=None):
+    ratings = read_ratings(frame, scale=Scale.parse("1:5:1"), level="ordinal", order=order)
     return audit(ratings, replicates=100, draws=1000)
 
 
@@ -53,6 +53,26 @@ def complete():
 @pytest.fixture(scope="session")
 def incomplete():
     return audited(make([f"i{n}" for n in range(12)], ["S1", "S2", "S3"], ["R1", "R2", "R3"], missing=0.15))
+
+
+@pytest.fixture(scope="session")
+def ordered():
+    frame = make([f"i{n}" for n in range(12)], ["S1", "S2", "S3"], ["R1", "R2", "R3"], seed=3)
+    shuffled = frame.sample(frac=1, random_state=1).assign(order=range(len(frame)))
+    return audited(shuffled, order="order")
+
+
+@pytest.fixture(scope="session")
+def many_systems():
+    # So alike that only their whole names tell them apart.
+    systems = [f"vendor/model-{n:02d}-instruct" for n in range(24)]
+    return audited(make([f"i{n}" for n in range(6)], systems, ["R1", "R2", "R3"], seed=4))
+
+
+@pytest.fixture(scope="session")
+def without_systems():
+    frame = make([f"i{n}" for n in range(20)], ["S1"], ["R1", "R2", "R3"], missing=0.2, seed=5)
+    return audited(frame.drop(columns="system"))
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import pytest
 from measurand.reporting import plot
 from measurand.result import MeasurandError, Result, Row
 
-FIGURES = ["decision", "ranks", "components"]
+FIGURES = ["decision", "ranks", "rank_sets", "components"]
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -30,7 +30,7 @@ def test_figures_are_described_themed_and_the_same_twice(complete, figure):
     assert set(root.get("aria-labelledby").split()) <= ids
     assert root.find(f"{SVG}title").text
     assert root.find(f"{SVG}desc").text
-    assert "var(--m-blue, #0072b2)" in first.svg
+    assert re.search(r"var\(--m-(blue|muted), ", first.svg)
     assert "currentColor" in first.svg
     assert "<style" not in first.svg
     assert "<metadata" not in first.svg
@@ -80,10 +80,10 @@ def test_first_figure_that_can_be_drawn(complete):
     assert plot(complete["components"]) == plot(complete["components"], figure="components")
 
 
-def test_refusals_say_what_there_is(complete, incomplete, two_criteria):
-    with pytest.raises(MeasurandError, match=r"incomplete panel.*can give ranks"):
-        plot(incomplete, figure="components")
-    with pytest.raises(MeasurandError, match="no figure 'pie'; there are decision, ranks, components"):
+def test_refusals_say_what_there_is(complete, without_systems, two_criteria):
+    with pytest.raises(MeasurandError, match=r"no systems.*can give components"):
+        plot(without_systems, figure="decision")
+    with pytest.raises(MeasurandError, match="no figure 'pie'; there are decision, ranks, rank_sets, components"):
         plot(complete, figure="pie")
     with pytest.raises(MeasurandError, match="several criteria, and none is named"):
         plot(two_criteria)
@@ -103,6 +103,41 @@ def test_a_negative_component_is_seen_and_a_wide_interval_cut():
     assert "arrow" in drawn.caption
     assert "−0.01 [−0.04, 0.03]" in texts(drawn.svg)
     assert "0.5 [0.1, 900]" in texts(drawn.svg)
+
+
+def test_components_draw_the_unbiased_and_reml_alone(complete, incomplete):
+    for result, estimator in ((complete, "anova"), (incomplete, "henderson")):
+        rows = [row for row in result.select("components", "variance", {"estimator": estimator}) if not row.undefined]
+        drawn = plot(result, figure="components")
+        shown = texts(drawn.svg)
+        assert [text for text in shown if ":" in text or text in ("item", "system", "rater", "residual")] == [
+            row.keys["component"] for row in rows
+        ]
+        assert "REML" in shown
+        assert not [text for text in shown if "henderson" in text or "reml" in text]
+    assert "Henderson's method" in plot(incomplete, figure="components").caption
+
+
+def test_the_decision_curves_of_an_incomplete_panel_have_no_plugin(incomplete):
+    shown = texts(plot(incomplete, figure="decision").svg)
+    assert "unbiased (Henderson), 95 % interval shaded" in shown
+    assert not [text for text in shown if "plug-in" in text]
+
+
+def test_rank_sets_have_a_panel_for_each_view_and_names_that_differ(many_systems):
+    drawn = plot(many_systems, figure="rank_sets")
+    shown = texts(drawn.svg)
+    assert {"items random,", "raters random,", "items and raters random"} <= set(shown)
+    names = [text for text in shown if "vendor" in text]
+    assert len(set(names)) == 24
+    first = many_systems.select("ranks", "in_top_set", {"unit": "item+rater"})
+    assert f"{int(sum(row.estimate for row in first))} may be first" in drawn.svg
+
+
+def test_rank_sets_of_systems_with_one_possible_rank():
+    rows = [Row("ranks", {"system": name, "unit": "item"}, "rank", n, n, n) for n, name in enumerate("ab", start=1)]
+    drawn = plot(Result(rows))
+    assert "No panel takes both items and raters as samples." in drawn.caption
 
 
 def test_the_decision_curves_show_targets_limits_and_null(complete):

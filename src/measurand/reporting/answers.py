@@ -7,30 +7,17 @@ from typing import Final
 
 from measurand.reporting.blocks import Answer, Block, Cell, Column, Fold, Table, Text, name_cell, name_column
 from measurand.reporting.view import View, counts
-from measurand.reporting.words import MARK, WORD, called, clean, key_text, shorten
+from measurand.reporting.words import FINDING, MARK, WORD, called, clean, key_text, shorten
 from measurand.result import Finding, Key
 
 #: Up to this many criteria the matrix has them as columns, and up to the other their details stand open.
 MOST_AS_COLUMNS: Final = 6
 MOST_OPEN: Final = 2
 
-_SHORT: Final = {
-    "systems-differ": "systems differ",
-    "ranking-reliable": "ranking reliable",
-    "winner-stable": "winner stable",
-    "more-raters": "more raters",
-    "more-items": "more items",
-    "agreement": "agreement",
-    "correlation-not-agreement": "correlation ≠ agreement",
-    "panel-size": "panel size",
-    "copied-ratings": "copied ratings",
-    "informative-missingness": "informative missingness",
-}
-
 
 def short_name(finding_id: str) -> str:
     """Return the heading of a question in a matrix."""
-    return _SHORT.get(finding_id, clean(finding_id).replace("-", " "))
+    return FINDING.get(finding_id, clean(finding_id).replace("-", " "))
 
 
 def anchor(view: View, finding: Finding) -> str:

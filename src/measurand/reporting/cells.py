@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from measurand.reporting.blocks import Cell, Column, Table
-from measurand.reporting.words import clean, show_estimate, show_p
+from measurand.reporting.words import begin, clean, joined, shorten, show_estimate, show_p
 from measurand.result import Row, show_interval, show_number
+
+#: How a note on measured coverage begins, and the rows that it names before it counts the rest.
+_COVERAGE: Final = "in simulation"
+_MOST_LABELS: Final = 6
 
 
 class Remarks:
@@ -14,22 +19,58 @@ class Remarks:
 
     def __init__(self) -> None:
         self._seen: dict[str, None] = {}
+        self._held: dict[str, dict[str, None]] = {}
+        self._intervals: dict[str, None] = {}
 
     def see(self, row: Row) -> None:
         """Take up the note of a row, or the reason why it has no number."""
+        note, _ = split_coverage(row.note)
         if row.undefined:
             self.say(f"Where there is no number: {row.undefined}.")
-        elif row.note:
-            self.say(f"{row.note[0].upper()}{row.note[1:]}.")
+        elif note:
+            self.say(sentence(note))
+
+    def hold(self, row: Row | None, label: object) -> None:
+        """Take up how often an interval of the kind of this row held in simulation, under its name in the table."""
+        if row is None or row.low is None:
+            return
+        self._intervals.setdefault(clean(label))
+        if (coverage := split_coverage(row.note)[1]) != "":
+            self._held.setdefault(coverage, {}).setdefault(clean(label))
 
     def say(self, text: str) -> None:
         """Take up a remark."""
         self._seen.setdefault(clean(text))
 
     def all(self, most: int = 8) -> list[str]:
-        """Return the remarks in the order in which they came, the first `most` of them."""
+        """Return the remarks in the order in which they came, the first `most` of them; then measured coverage."""
         every = list(self._seen)
-        return every[:most] + ([f"… and {len(every) - most} more remarks in the tables."] if len(every) > most else [])
+        shown = every[:most] + ([f"… and {len(every) - most} more remarks in the tables."] if len(every) > most else [])
+        for coverage, labels in self._held.items():
+            if len(labels) == len(self._intervals):
+                shown.append(sentence(coverage))
+            else:
+                few = list(labels)[:_MOST_LABELS]
+                more = [f"{len(labels) - len(few)} more"] if len(labels) > len(few) else []
+                shown.append(f"Of {joined([shorten(label) for label in few] + more)}: {coverage}.")
+        return shown
+
+
+def sentence(text: str) -> str:
+    """Return a note as a sentence."""
+    return f"{begin(text)}." if text else ""
+
+
+def split_coverage(note: str) -> tuple[str, str]:
+    """Return a note without, and only, what was measured of intervals of its kind.
+
+    Examples
+    --------
+    >>> split_coverage("rests on 3 raters; in simulation a 95 % interval of this kind held 85 % of the time")
+    ('rests on 3 raters', 'in simulation a 95 % interval of this kind held 85 % of the time')
+    """
+    at = note.lower().find(_COVERAGE)
+    return (note, "") if at < 0 else (note[:at].rstrip("; "), note[at:])
 
 
 def estimate(row: Row | None, remarks: Remarks | None = None) -> Cell:

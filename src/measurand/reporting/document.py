@@ -42,6 +42,10 @@ _WORDS: Final = (
         "taken as drawn from many more of its kind, so that a conclusion can reach beyond those at hand",
     ),
     (
+        "unbiased",
+        "right on average over panels of the kind; for a variance near 0 that takes negative estimates, too",
+    ),
+    (
         "interval",
         "the range that the data are compatible with, at the level stated; each says what was redrawn or varies in it",
     ),
@@ -84,6 +88,14 @@ _METHODS: Final = (
     "pivotal quantities (Weerahandi 1993, JASA 88).",
     "G, Phi and the decision study: Brennan 2001, chapter 4. Negative components keep their sign in their table and "
     "count as 0 in G and Phi.",
+    "Where raters did not rate everything: unbiased components by Henderson's method (1953, Biometrics 9), beside "
+    "restricted maximum likelihood (REML; Patterson & Thompson 1971, Biometrika 58); tests of mixed models with the "
+    "degrees of freedom of Satterthwaite as Fai & Cornelius extend them (1996, Journal of Statistical Computation and "
+    "Simulation 54).",
+    "Sets of ranks: from simultaneous intervals of all differences (Mogstad, Romano, Shaikh & Wilhelm 2024, Review of "
+    "Economic Studies 91).",
+    "Response style: Krosnick 1991, Applied Cognitive Psychology 5; drift: Leckie & Baird 2011, Journal of Educational "
+    "Measurement 48.",
     "Tests of the systems with items and raters both random: quasi-F (Clark 1973, Journal of Verbal Learning and "
     "Verbal Behavior 12), degrees of freedom by Satterthwaite (1946, Biometrics Bulletin 2).",
     "Pairs of systems: t tests over items, over raters, and over both with the pooled error of the quasi-F; Holm (1979,"

@@ -64,6 +64,13 @@ _STYLE: Final[Any] = {
     "ytick.labelsize": 8.5,
     "text.parse_math": False,
 }
+#: The width of every figure, in inches.
+WIDTH: Final = 7.2
+
+
+def titled(title: str, criterion: str) -> str:
+    """Return the title of a figure with the criterion that it is about."""
+    return f"{title}: {shorten(criterion, 60)}" if criterion else title
 
 
 @contextmanager

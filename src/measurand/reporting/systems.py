@@ -1,4 +1,4 @@
-"""What the ratings say about the systems: reliability of the ranking, what it would take, pairs, boards."""
+"""What the ratings say about the systems: reliability of the ranking, what it would take, pairs."""
 
 from __future__ import annotations
 
@@ -7,62 +7,77 @@ from collections.abc import Sequence
 from typing import Final
 
 from measurand.reporting import cells
-from measurand.reporting.blocks import Block, Cell, Column, Fold, Table, Text, name_cell, name_column
+from measurand.reporting.blocks import Block, Cell, Column, Fold, Table, Text, name_cell
 from measurand.reporting.cells import Remarks, without_empty
 from measurand.reporting.view import View
-from measurand.reporting.words import ESTIMATOR, clean, plural, show_count
+from measurand.reporting.words import ESTIMATOR, UNBIASED, clean, joined, plural, show_count
 from measurand.result import Key, Row, show_number
 
 #: Above so many pairs of systems only the summary is shown.
 MOST_PAIRS: Final = 60
-#: Raters whose boards stand in the table, and systems in its rows.
-MOST_BOARDS: Final = 14
-MOST_SYSTEMS: Final = 60
 _ALPHA: Final = 0.05
+_PIGEONHOLE: Final = "pigeonhole bootstrap"
+_BY_MODEL: Final = " Over both it comes from the full mixed model here, as the crossing is incomplete."
 _OVER: Final = {"item": "over items", "rater": "over raters", "item+rater": "over both"}
 
 
-def _undefined(view: View, criterion: str, analysis: str) -> list[Block]:
-    reason = view.reason(criterion, analysis)
-    return [Text(f"Not defined here: {clean(reason)}.")] if reason else []
-
-
 def _estimators(rows: Sequence[Row]) -> list[str]:
-    return list(dict.fromkeys(str(row.keys["estimator"]) for row in rows))
+    """Return the estimators that have numbers: without bias first, the plug-in beside it, then the likelihood's."""
+    found = dict.fromkeys(str(row.keys["estimator"]) for row in rows if not row.undefined)
+    return [*(name for name in ESTIMATOR if name in found), *(name for name in found if name not in ESTIMATOR)]
+
+
+def _not_defined(view: View, criterion: str, analysis: str, statistic: str, shown: Sequence[str], of: Remarks) -> None:
+    """Take up which estimators have no number at all, a sentence for each reason."""
+    for reason, rows in view.why_not(criterion, analysis, statistic).items():
+        names = [name for name in dict.fromkeys(str(row.keys["estimator"]) for row in rows) if name not in shown]
+        if names:
+            of.say(f"Not defined here: {joined([ESTIMATOR.get(name, clean(name)) for name in names])}: {reason}.")
 
 
 def generalizability(view: View, criterion: str) -> list[Block]:
     """Return G and Phi at the panel's size under every estimator, beside what it says if no system differed."""
     every = view.rows(criterion, "generalizability", "g")
     if not every or all(row.undefined for row in every):
-        return _undefined(view, criterion, "generalizability")
+        return view.undefined(criterion, "generalizability")
     remarks = Remarks()
     rows = []
-    for estimator in _estimators(every):
+    estimators = _estimators(every)
+    has_null = False
+    for estimator in estimators:
         of = {statistic: view.here(criterion, statistic, estimator) for statistic in ("g", "phi", "g_null")}
+        name = ESTIMATOR.get(estimator, clean(estimator))
         for statistic in ("g", "phi"):
             row = of[statistic]
             if row is not None:
                 remarks.see(row)
-        rows.append([Cell(ESTIMATOR.get(estimator, clean(estimator))), *(cells.estimate(row) for row in of.values())])
+                remarks.hold(row, name)
+        has_null = has_null or of["g_null"] is not None
+        rows.append([Cell(name), *(cells.estimate(row) for row in of.values())])
+    _not_defined(view, criterion, "generalizability", "g", estimators, remarks)
     columns = [
         Column("Estimator"),
         Column("G", is_number=True),
         Column("Phi", is_number=True),
         Column("G if no system differed", is_number=True),
     ]
-    return [
-        Text(
-            "G is the share of the spread of the systems' means that would come back with other items and raters: 1 is "
-            "a ranking without error, 0 one of error alone. Phi also counts raters' severity and items' difficulty as "
-            "error; it is the one to read if a mean itself, not the order, is what matters. The unbiased estimator "
-            "subtracts from the observed spread what error adds to it; the plug-in, common in papers, does not. The "
-            "last column shows what that does: the mean, and the central range, of each estimator over simulated "
+    said = (
+        "G is the share of the spread of the systems' means that would come back with other items and raters: 1 is a "
+        "ranking without error, 0 one of error alone. Phi also counts raters' severity and items' difficulty as error; "
+        "it is the one to read if a mean itself, not the order, is what matters."
+    )
+    if unbiased := view.unbiased(criterion, "generalizability", "g"):
+        said += f" The unbiased estimator takes its components {UNBIASED[unbiased]}."
+    if "plugin" in estimators:
+        said += " It subtracts from the observed spread what error adds to it; the plug-in, common in papers, does not."
+    if has_null:
+        said += (
+            " The last column shows what that does: the mean, and the central range, of each estimator over simulated "
             "panels of this size in which no system differs. A value of G inside that range is no evidence of a "
             "difference."
-        ),
-        Table(f"G and Phi of this panel ({_size(view, criterion)})", columns, rows, remarks.all()),
-    ]
+        )
+    table = without_empty(f"G and Phi of this panel ({_size(view, criterion)})", columns, rows, remarks.all())
+    return [Text(said), table]
 
 
 def _size(view: View, criterion: str) -> str:
@@ -75,20 +90,28 @@ def decision_study(view: View, criterion: str) -> list[Block]:
     needed = view.rows(criterion, "decision", "raters_needed")
     projected = _projected(view, criterion)
     if not needed or all(row.undefined for row in needed):
-        return [projected] if projected else _undefined(view, criterion, "decision")
+        return [projected] if projected else view.undefined(criterion, "decision")
     remarks = Remarks()
     rows = []
-    for row in needed:
+    estimators = _estimators(needed)
+    ordered = [row for row in needed if row.keys["estimator"] in estimators]
+    ordered.sort(key=lambda row: (float(row.keys["target"]), estimators.index(str(row.keys["estimator"]))))
+    for row in ordered:
         keys: dict[str, Key] = {"estimator": row.keys["estimator"], "target": row.keys["target"]}
         items = view.first(criterion, "decision", "items_needed", keys)
         shown = []
+        of: list[str] = []
         for one in (row, items):
             if one is not None and one.low is not None and one.note:
-                if " in 0 % of" not in one.note:
-                    remarks.say(f"G {show_number(float(row.keys['target']))}: {one.note}.")
+                note = cells.split_coverage(one.note)[0]
+                if note and " in 0 % of" not in note:
+                    of.append(note)
             elif one is not None:
                 remarks.see(one)
+            remarks.hold(one, ESTIMATOR.get(str(row.keys["estimator"]), row.keys["estimator"]))
             shown.append(Cell("–") if one is None or one.undefined else Cell(show_count(one.estimate), _range(one)))
+        if of:
+            remarks.say(f"G {show_number(float(row.keys['target']))}: {'; '.join(of)}.")
         estimator = str(row.keys["estimator"])
         rows.append(
             [
@@ -97,6 +120,7 @@ def decision_study(view: View, criterion: str) -> list[Block]:
                 *shown,
             ]
         )
+    _not_defined(view, criterion, "decision", "raters_needed", estimators, remarks)
     at_items, at_raters = view.size(criterion, "n_items") or 0, view.size(criterion, "n_raters") or 0
     columns = [
         Column("Target"),
@@ -153,22 +177,26 @@ def pairs_of_systems(view: View, criterion: str) -> list[Block]:
     """Return the differences of systems under every unit of replication side by side."""
     every = view.rows(criterion, "pairs", "difference")
     if not every or all(row.undefined for row in every):
-        return _undefined(view, criterion, "pairs")
+        return view.undefined(criterion, "pairs")
     by: dict[tuple[Key, Key], dict[str, Row]] = {}
+    second = [row for row in every if row.method == _PIGEONHOLE]
     for row in every:
-        by.setdefault((row.keys["system_a"], row.keys["system_b"]), {})[str(row.keys["unit"])] = row
-    units = [unit for unit in _OVER if any(unit in of for of in by.values())]
+        if row.method != _PIGEONHOLE and "system_a" in row.keys:
+            by.setdefault((row.keys["system_a"], row.keys["system_b"]), {})[str(row.keys["unit"])] = row
+    units = [unit for unit in _OVER if any(unit in of and not of[unit].undefined for of in by.values())]
     blocks: list[Block] = [
         Text(
             "Each difference is the mean of the first system minus that of the second, tested three times. Over items: "
             "would other items show it, rated by these raters? Over raters: would other raters, on these items? Over "
             "both: other raters on other items. A claim about systems needs the last, and a panel of few raters has "
             "few degrees of freedom for it. p is Holm's, adjusted for the number of pairs."
+            + (_BY_MODEL if any("mixed model" in row.method for row in every) else "")
         ),
         Text(_significant(by, units)),
     ]
     if len(by) > MOST_PAIRS:
-        return [*blocks, Text(f"All {len(by):,} pairs with intervals and p values are in tables/pairs.csv.")]
+        more = ", the pigeonhole bootstrap's among them," if second else ""
+        return [*blocks, Text(f"All {len(by):,} pairs with intervals{more} and p values are in tables/pairs.csv.")]
     remarks = Remarks()
     rows = []
     for (a, b), of in by.items():
@@ -177,18 +205,38 @@ def pairs_of_systems(view: View, criterion: str) -> list[Block]:
             found = of.get(unit)
             if found is not None and (found.undefined or found.note.startswith("no interval")):
                 remarks.see(found)
+            remarks.hold(found, _OVER[unit])
             shown += [cells.estimate(found), cells.p_value(found.p_adjusted if found is not None else None)]
         rows.append([name_cell(a, 24), name_cell(b, 24), *shown, Cell(_same_sign(of))])
     columns = [Column("System"), Column("minus system")]
     for unit in units:
         columns += [Column(f"Difference, {_OVER[unit]}", is_number=True), Column("p (Holm)", is_number=True)]
     columns.append(Column("All raters agree on the sign"))
-    if "item+rater" not in units:
-        remarks.say("The test over both needs a complete crossing, with several items, systems and raters.")
+    for unit, words in _OVER.items():
+        if unit not in units:
+            why = next((of[unit].undefined for of in by.values() if unit in of), "it needs several items and raters")
+            remarks.say(f"Not defined: the test {words}: {why}.")
     remarks.say(
         "Sign and permutation tests of every pair, with the smallest p they could reach, are in tables/pairs.csv."
     )
-    return [*blocks, without_empty("Pairs of systems", columns, rows, remarks.all())]
+    blocks.append(without_empty("Pairs of systems", columns, rows, remarks.all()))
+    return (
+        [*blocks, Fold("A second interval over both: the pigeonhole bootstrap", [_pigeonhole(second)])]
+        if second
+        else blocks
+    )
+
+
+def _pigeonhole(second: Sequence[Row]) -> Table:
+    remarks = Remarks()
+    rows = []
+    for row in second:
+        remarks.see(row)
+        remarks.hold(row, _OVER["item+rater"])
+        rows.append([name_cell(row.keys["system_a"], 24), name_cell(row.keys["system_b"], 24), cells.estimate(row)])
+    remarks.say("It draws items and raters anew, independently of each other (Owen 2007), and has no p of its own.")
+    columns = [Column("System"), Column("minus system"), Column("Difference, over both", is_number=True)]
+    return Table("Pairs of systems, pigeonhole bootstrap", columns, rows, remarks.all())
 
 
 def _same_sign(of: dict[str, Row]) -> str:
@@ -209,55 +257,3 @@ def _significant(by: dict[tuple[Key, Key], dict[str, Row]], units: Sequence[str]
         f"Of {plural(len(by), 'pair')}, significant at {_ALPHA:g} after Holm: {', '.join(said)}. In "
         f"{same.count('yes')} all raters agree on which system is better."
     )
-
-
-def boards(view: View, criterion: str) -> list[Block]:
-    """Return the means of the systems and their ranks with all raters and without each."""
-    ranks = view.rows(criterion, "leave_one_rater_out", "rank")
-    if not ranks or all(row.undefined for row in ranks):
-        return _undefined(view, criterion, "leave_one_rater_out")
-    remarks = Remarks()
-    by = {(row.keys.get("left_out", ""), row.keys["system"]): row for row in ranks}
-    whole = [row for row in ranks if row.keys.get("left_out", "") == ""]
-    whole.sort(key=lambda row: math.inf if row.undefined else row.estimate)
-    left = [name for name in dict.fromkeys(row.keys.get("left_out", "") for row in ranks) if name != ""]
-    shown = left[:MOST_BOARDS]
-    rows = []
-    for row in whole[:MOST_SYSTEMS]:
-        system = row.keys["system"]
-        mean = view.first(criterion, "leave_one_rater_out", "mean", {"left_out": "", "system": system})
-        remarks.see(row)
-        rows.append(
-            [name_cell(system), cells.plain(mean), _rank(row), *(_rank(by.get((name, system))) for name in shown)]
-        )
-    tau = {row.keys["left_out"]: row for row in view.rows(criterion, "leave_one_rater_out", "kendall_tau_b")}
-    if tau:
-        last = [cells.plain(tau.get(name)) for name in shown]
-        rows.append([Cell("Kendall's tau-b with the whole board"), Cell(""), Cell(""), *last])
-    columns = [Column("System"), Column("Mean", is_number=True), Column("Rank, all raters", is_number=True)]
-    columns += [_without(name) for name in shown]
-    if len(left) > len(shown):
-        remarks.say(
-            f"The boards without the first {len(shown)} of {len(left)} raters; all are in "
-            "tables/leave_one_rater_out.csv."
-        )
-    if len(whole) > MOST_SYSTEMS:
-        remarks.say(f"The first {MOST_SYSTEMS} of {len(whole)} systems; all are in tables/leave_one_rater_out.csv.")
-    return [
-        Text(
-            "A ranking that is one of systems stays much the same whoever of the raters is left out. Rank 1 is the "
-            "highest mean. Tau-b is 1 if two boards have the same order and −1 if the reverse."
-        ),
-        Table("Ranks with all raters and without each", columns, rows, remarks.all()),
-    ]
-
-
-def _without(name: Key) -> Column:
-    column = name_column(name, 16)
-    return Column(f"without {column.text}", is_number=True, title=column.title, is_name=True)
-
-
-def _rank(row: Row | None) -> Cell:
-    if row is None or row.undefined:
-        return Cell("–", title=clean(row.undefined) if row is not None else "")
-    return Cell(show_number(row.estimate))

@@ -6,7 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from measurand.reporting.words import VERDICTS
+from measurand.reporting.blocks import Block, Text
+from measurand.reporting.words import UNBIASED, VERDICTS, clean
 from measurand.result import Finding, Key, Result, Row, Verdict
 
 
@@ -69,6 +70,11 @@ class View:
             return ""
         return found[0].undefined
 
+    def undefined(self, criterion: str, analysis: str) -> list[Block]:
+        """Return the sentence that says why an analysis gave no number; empty if it gave one or is not there."""
+        reason = self.reason(criterion, analysis)
+        return [Text(f"Not defined here: {clean(reason)}.")] if reason else []
+
     def size(self, criterion: str, name: str) -> int | None:
         """Return a count of the design, from the sample of the coefficients where there is no design."""
         row = self.first(criterion, "design", name)
@@ -83,6 +89,19 @@ class View:
         """Return the declared level of measurement, ordinal where none is declared (as the findings do)."""
         level = str(self.about.get(criterion, {}).get("level", ""))
         return level if level in ("nominal", "ordinal", "interval", "ratio") else "ordinal"
+
+    def unbiased(self, criterion: str, analysis: str, statistic: str) -> str:
+        """Return the estimator without bias that has numbers here: anova, or Henderson's; blank if neither has."""
+        found = {row.keys["estimator"] for row in self.defined(criterion, analysis, statistic)}
+        return next((name for name in UNBIASED if name in found), "")
+
+    def why_not(self, criterion: str, analysis: str, statistic: str) -> dict[str, list[Row]]:
+        """Return the rows without a number by their reason."""
+        reasons: dict[str, list[Row]] = {}
+        for row in self.rows(criterion, analysis, statistic):
+            if row.undefined:
+                reasons.setdefault(row.undefined, []).append(row)
+        return reasons
 
     def here(self, criterion: str, statistic: str, estimator: str) -> Row | None:
         """Return a coefficient at the panel's own size."""

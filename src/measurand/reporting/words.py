@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from typing import Final
 
 from measurand.result import Key, Row, Verdict, show_number
@@ -36,11 +37,6 @@ STATISTIC: Final[dict[str, str]] = {
     "kappa_quadratic": "Kappa, quadratic weights",
     "kendall_tau_b": "Kendall's tau-b of system means",
 }
-UNIT: Final[dict[str, str]] = {
-    "item": "items redrawn",
-    "item_cell": "cells redrawn",
-    "item_cell+rater": "F: cells and raters",
-}
 #: What varies, in words, for components and for sources of the analysis of variance.
 SOURCE: Final[dict[str, str]] = {
     "item": "item: some items are rated higher than others",
@@ -51,17 +47,47 @@ SOURCE: Final[dict[str, str]] = {
     "system:rater": "system:rater: raters differ about which systems are good",
     "residual": "residual: what is left, error included",
 }
-ERROR_TERM: Final[dict[str, str]] = {
-    "residual": "residual (nothing counts as a sample)",
-    "system:rater": "system:rater (raters are a sample)",
-    "item:system": "item:system (items are a sample)",
-    "quasi_f": "quasi-F (raters and items are samples)",
+#: Tests of the systems, by error term and model: what counts as a sample.
+TEST: Final[dict[tuple[str, str], str]] = {
+    ("residual", ""): "residual (nothing counts as a sample)",
+    ("system:rater", ""): "system:rater (raters are a sample)",
+    ("item:system", ""): "item:system (items are a sample)",
+    ("quasi_f", ""): "quasi-F (raters and items are samples)",
+    ("mixed_model", "judgement"): "mixed model of judgements (each judgement is new evidence)",
+    ("mixed_model", "judgement+system:rater"): "mixed model of judgements with system:rater (raters are a sample)",
+    ("mixed_model", "full"): "full mixed model (raters and items are samples)",
 }
 ESTIMATOR: Final[dict[str, str]] = {
-    "anova": "anova (unbiased)",
+    "anova": "unbiased (anova)",
+    "henderson": "unbiased (Henderson)",
     "plugin": "plug-in (observed spread)",
     "reml": "REML",
-    "henderson": "Henderson",
+}
+#: The estimators without bias, of complete and of incomplete panels, and where they come from.
+UNBIASED: Final[dict[str, str]] = {
+    "anova": "from mean squares of the complete crossing",
+    "henderson": "by Henderson's method, which needs no complete crossing",
+}
+#: What is drawn anew in a comparison of systems; the view that speaks about systems in general comes first.
+FACETS: Final[dict[str, str]] = {
+    "item+rater": "items and raters random",
+    "item": "items random, these raters",
+    "rater": "raters random, these items",
+}
+#: Findings as the headings of a matrix.
+FINDING: Final[dict[str, str]] = {
+    "systems-differ": "systems differ",
+    "ranking-reliable": "ranking reliable",
+    "winner-stable": "winner stable",
+    "more-raters": "more raters",
+    "more-items": "more items",
+    "agreement": "agreement",
+    "correlation-not-agreement": "correlation ≠ agreement",
+    "panel-size": "panel size",
+    "copied-ratings": "copied ratings",
+    "informative-missingness": "informative missingness",
+    "straight-lining": "straight-lining",
+    "severity-drift": "severity drift",
 }
 ANALYSIS: Final[dict[str, str]] = {
     "design": "Design",
@@ -74,7 +100,10 @@ ANALYSIS: Final[dict[str, str]] = {
     "generalizability": "G and Phi",
     "decision": "Decision study",
     "pairs": "Pairs of systems",
+    "ranks": "Ranks with their sets",
     "leave_one_rater_out": "Boards without one rater",
+    "leave_one_block_out": "Boards without one block of items",
+    "style": "Response style",
     "missingness": "Missing ratings",
     "copies": "Copied ratings",
 }
@@ -113,6 +142,22 @@ def shorten(text: object, most: int = 32) -> str:
     return f"{whole[: most - 1 - tail]}…{whole[len(whole) - tail :]}"
 
 
+def distinct(names: Iterable[object], most: int, limit: int) -> int:
+    """Return to how many characters names can be shortened and still differ: at least `most`, at most `limit`.
+
+    Examples
+    --------
+    >>> distinct(["vendor/model-01-instruct", "vendor/model-02-instruct"], 16, 40)
+    24
+    """
+    whole = {clean(name) for name in names}
+    longest = max(map(len, whole), default=0)
+    for size in range(most, min(limit, longest) + 1):
+        if len({shorten(name, size) for name in whole}) == len(whole):
+            return size
+    return max(most, min(limit, longest))
+
+
 def called(name: Key, blank: str = "(blank)") -> str:
     """Return a name as text, with a word for a blank one."""
     return clean(name) or blank
@@ -148,7 +193,19 @@ def show_estimate(row: Row) -> str:
         and (row.low == row.high or not row.low <= row.estimate <= row.high)
     ):
         width = None
-    return show_number(row.estimate, width=width)
+    return show_rounded(row.estimate, width)
+
+
+def show_rounded(value: float, width: float | None) -> str:
+    """Return a number with the digits of its interval; what rounds to 0 has no sign.
+
+    Examples
+    --------
+    >>> show_rounded(-0.004, 1.6), show_rounded(-0.4, 1.6)
+    ('0.0', '−0.4')
+    """
+    text = show_number(value, width=width)
+    return text.removeprefix("−") if not text.strip("−0.") else text
 
 
 def key_text(analysis: str, keys: dict[str, Key], statistic: str) -> str:
@@ -166,6 +223,17 @@ def joined(parts: list[str]) -> str:
     'a, b and c'
     """
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
+
+
+def begin(text: str) -> str:
+    """Return text with a capital as its first letter.
+
+    Examples
+    --------
+    >>> begin("items random, these raters")
+    'Items random, these raters'
+    """
+    return text[:1].upper() + text[1:]
 
 
 def plural(count: int, singular: str, plural_form: str = "") -> str:
