@@ -137,7 +137,9 @@ def _over_raters(panel: Panel, found: Estimated, rows: Sequence[Row], confidence
             None,
         )
         # At full agreement there is no error for the pivots to spread; the exact bound says what can be said.
-        if row is not None and row.estimate < 1:
+        # An interval that excludes the estimate says that the panel does not follow the components' model (ratings that
+        # are there or not for what they are, say): no statement about other raters can rest on it.
+        if row is not None and row.estimate < 1 and interval.low <= row.estimate <= interval.high:
             note = joined(
                 ICC_NAMES.get(name, ""), f"over {found.unit.replace('+', ', ')} of this kind, by variance components"
             )

@@ -30,6 +30,11 @@ from measurand.stats.inference import FloatArray, percentile_interval, stream
 PIVOT_DRAWS: Final = 100_000
 #: How the draws were made, on complete and on incomplete panels.
 PIVOT_METHOD: Final = "generalised pivotal quantities"
+#: What is said of a likelihood estimate that the unbiased estimator's interval excludes.
+CONTRADICTION: Final = (
+    "no interval: Henderson's estimates contradict this one, as they do where it depends on the ratings which of them "
+    "there are"
+)
 EFFECTIVE_METHOD: Final = "generalised pivotal quantities on effective mean squares"
 
 
@@ -53,6 +58,8 @@ class Estimated:
         Why there are no components; blank if there are.
     confounded : mapping
         Effects that the layout cannot tell apart, to the one that holds them.
+    no_pivots : str
+        Why there are components but no pivots; blank if there are.
     """
 
     estimator: str
@@ -62,6 +69,7 @@ class Estimated:
     method: str
     fault: str
     confounded: Mapping[str, str]
+    no_pivots: str = "the layout does not determine unbiased components"
 
     @property
     def unit(self) -> str:
@@ -89,7 +97,10 @@ def estimate(panel: Panel, *, seed: int, draws: int) -> Estimated:
         reason = "" if restricted else "the likelihood has no minimum that could be found"
         reason = reason if values else "the layout does not determine the components by Henderson's method"
         return Estimated("henderson", values, restricted, {}, "", "" if restricted else reason, found.confounded)
-    drawn = effective.pivots(terms(panel, found, EFFECTS), values, restricted, n_draws=draws, rng=rng)
+    try:
+        drawn = effective.pivots(terms(panel, found, EFFECTS), values, restricted, n_draws=draws, rng=rng)
+    except ValueError as error:
+        return Estimated("henderson", values, restricted, {}, "", "", found.confounded, str(error))
     return Estimated("henderson", values, restricted, drawn, EFFECTIVE_METHOD, "", found.confounded)
 
 
@@ -212,10 +223,13 @@ def _with_pivots(
     note: str,
 ) -> Row:
     if drawn is None:
-        why = "no interval: the layout does not determine unbiased components"
+        why = f"no interval: {found.no_pivots}"
         note = f"{note}; {why}" if note else why
         return Row("components", keys, statistic, value, note=note, **_sample(panel))
     interval = percentile_interval(drawn, confidence=confidence)
+    if keys["estimator"] == "reml" and not interval.low <= value <= interval.high:
+        note = f"{note}; {CONTRADICTION}" if note else CONTRADICTION
+        return Row("components", keys, statistic, value, note=note, **_sample(panel))
     return Row(
         "components",
         keys,

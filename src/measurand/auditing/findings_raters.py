@@ -147,8 +147,8 @@ def informative_missingness(rows: Rows) -> Finding:
     deviations = "without any overlap" if math.isinf(size) else f"{show_number(size, width=1.0)} standard deviations"
     difference = f"{short(abs(worst.estimate))} {direction}"
     statement = (
-        f"Where {worst.keys['rater']} rated, the others, each against their own mean, rate {difference} than where they "
-        f"did not ({deviations}; {show_p(p)} after Holm over {len(tested)} comparisons)."
+        f"Where {worst.keys['rater']} rated, the others, each against their own mean, rate {difference} than where "
+        f"they did not ({deviations}; {show_p(p)} after Holm over {len(tested)} comparisons)."
     )
     where = [worst, effect]
     if p >= ALPHA:

@@ -114,7 +114,7 @@ def projection_fault(panel: Panel, found: Estimated) -> str:
         if name in found.confounded:
             return f"{name} cannot be told from {found.confounded[name]} in this layout"
     if not found.pivots:
-        return "the layout does not determine the components"
+        return found.no_pivots
     return ""
 
 

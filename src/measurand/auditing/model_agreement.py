@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from measurand.auditing.components import EFFECTIVE_METHOD, Estimated
+from measurand.auditing.components import CONTRADICTION, EFFECTIVE_METHOD, Estimated
 from measurand.auditing.mixed import MOST_CROSSING
 from measurand.data.panel import Panel
 from measurand.result import Key, Row
@@ -61,10 +61,13 @@ def reml_rows(panel: Panel, found: Estimated, *, confidence: float, seed: int, d
             rows.append(Row("agreement", keys, form, np.nan, undefined="nothing varies", note=note, **sample))
             continue
         if not replicates:
-            note += "; no interval: the layout does not determine unbiased components"
+            note += "; no interval: the unbiased components of this layout contradict each other or are not determined"
             rows.append(Row("agreement", keys, form, value, note=note, **sample))
             continue
         interval = percentile_interval(replicates[form], confidence=confidence)
+        if not interval.low <= value <= interval.high:
+            rows.append(Row("agreement", keys, form, value, note=f"{note}; {CONTRADICTION}", **sample))
+            continue
         rows.append(
             Row(
                 "agreement",
@@ -97,7 +100,7 @@ def _two_way(
         return {}, {}, "one rater per cell: no two raters rated the same thing"
     if panel.n_cells < 2:
         return {}, {}, "one cell"
-    if panel.n_systems <= 1 and found.reml and found.pivots and "item" in found.reml:
+    if panel.n_systems <= 1 and found.reml and "item" in found.reml:
         # Without systems a cell is an item, and the model of the components is this one.
         return _renamed(found.reml), _renamed(found.pivots), ""
     chosen = [Term("cell", panel.cell, True), Term("rater", panel.rater, False)]
@@ -118,7 +121,10 @@ def _two_way(
     if not start:
         return fitted, {}, ""
     rng = stream(seed, "agreement", panel.criterion, "reml")
-    return fitted, effective.pivots(chosen, start, fitted, n_draws=draws, rng=rng), ""
+    try:
+        return fitted, effective.pivots(chosen, start, fitted, n_draws=draws, rng=rng), ""
+    except ValueError:
+        return fitted, {}, ""
 
 
 def _renamed(parts: Mapping[str, Any]) -> dict[str, Any]:

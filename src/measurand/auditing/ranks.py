@@ -38,6 +38,7 @@ class _Simultaneous:
     low: FloatArray
     undefined: str = ""
     note: str = ""
+    method: str = ""
 
 
 def ranks(
@@ -95,7 +96,7 @@ def ranks(
                 rows.append(Row("ranks", keys, "rank", np.nan, undefined=found.undefined))
                 continue
             better = formulas.better_than(found.low)
-            rows += _of_unit(panel, unit, score, better, confidence, found.note)
+            rows += _of_unit(panel, unit, score, better, confidence, found)
             edges[panel.criterion][unit] = [
                 [panel.systems[i], panel.systems[j]] for i, j in formulas.covering_pairs(better)
             ]
@@ -174,11 +175,12 @@ def _by_model(panel: Panel, pairs: list[tuple[int, int]], confidence: float) -> 
     for (a, b), value, error, df in zip(pairs, *estimated, strict=True):
         half = t_quantile(float(df), level) * error
         low[a, b], low[b, a] = value - half, -value - half
-    return _Simultaneous(low, note="full mixed model, t with Satterthwaite's degrees of freedom, Bonferroni over pairs")
+    method = "full mixed model, t with Satterthwaite's degrees of freedom, Bonferroni over pairs"
+    return _Simultaneous(low, method=method)
 
 
 def _of_unit(
-    panel: Panel, unit: str, score: FloatArray, better: np.ndarray[Any, Any], confidence: float, note: str
+    panel: Panel, unit: str, score: FloatArray, better: np.ndarray[Any, Any], confidence: float, found: _Simultaneous
 ) -> list[Row]:
     order = np.argsort(-score, kind="stable")
     rank = _ranked(score[None, :])[0]
@@ -203,8 +205,8 @@ def _of_unit(
                 low,
                 high,
                 confidence,
-                _METHODS[unit],
-                note=note,
+                found.method or _METHODS[unit],
+                note=found.note,
                 **sample,
             )
         )

@@ -69,6 +69,11 @@ def pivots(
     dict
         Term, and ``"residual"``, to draws.
 
+    Raises
+    ------
+    ValueError
+        If the unbiased components contradict each other so far that a mean square would not be positive.
+
     Notes
     -----
     The effective mean squares of `expectation_matrix` take the place of mean squares. Each counts as a scaled
@@ -82,7 +87,7 @@ def pivots(
     degrees = 2 * simulated.mean(axis=1) ** 2 / simulated.var(axis=1)
     centre = matrix @ np.array([unbiased[name] for name in names])
     if (centre <= 0).any():
-        centre = matrix @ np.array([truth[name] for name in names])
+        raise ValueError("Henderson's estimates make an effective mean square 0 or negative in this layout")
     # Below a degree of freedom chi-squares come arbitrarily close to 0: bounded, so that draws stay numbers.
     chi_squares = np.maximum(rng.chisquare(degrees, size=(n_draws, len(names))), 1e-9 * degrees)
     expected = centre * degrees / chi_squares
