@@ -1,11 +1,11 @@
 """How fast are the mixed models, beside glmm, mixedlm and statsmodels in the same run?
 
-Run:  python benchmarks/mixed.py            (in the environment of benchmarks/make_env.sh with glmm, mixedlm, statsmodels)
+Run:  python benchmarks/mixed.py    (in the environment of benchmarks/make_env.sh, with glmm, mixedlm, statsmodels)
 
 Fits by restricted maximum likelihood of rating ~ system + (1|item) + (1|rater) + (1|item:system) + (1|item:rater) +
 (1|system:rater), with the test of the systems where the peer has one: the panel of 24 items x 5 systems x 4 raters with
-8 % missing, that of 290 x 8 x 3 with 10 % missing and whole, and a crowd of 60,000 ratings by 270 raters (one to four an
-item, no systems). CPU seconds of this process, medians of alternating runs, peers and ours in turn. All panels are
+8 % missing, that of 290 x 8 x 3 with 10 % missing and whole, and a crowd of 60,000 ratings by 270 raters (one to four
+an item, no systems). CPU seconds of this process, medians of alternating runs, peers and ours in turn. All panels are
 simulated here.
 """
 
@@ -45,8 +45,7 @@ def crowd(rng):
     item = np.repeat(np.arange(len(counts)), counts)
     rater = np.concatenate([rng.choice(270, size=c, replace=False) for c in counts])
     rating = rng.normal(0, 0.7, len(counts))[item] + rng.normal(0, 0.5, 270)[rater] + rng.normal(0, 0.8, len(item))
-    frame = pd.DataFrame({"item": item.astype(str), "rater": rater.astype(str), "rating": rating})
-    return frame
+    return pd.DataFrame({"item": item.astype(str), "rater": rater.astype(str), "rating": rating})
 
 
 def ours(frame):
@@ -96,6 +95,12 @@ def by_statsmodels(frame):
     return {}, model.fit(reml=True), None
 
 
+def make(n_items, n_systems, n_raters, missing):
+    """Return a simulated panel as a frame."""
+    sizes = {"n_items": n_items, "n_systems": n_systems, "n_raters": n_raters}
+    return simulate_panel(**sizes, components=COMPONENTS, missing=missing, seed=7).ratings
+
+
 def measure(name, frame, solvers, runs):
     seconds = {solver.__name__: [] for solver in solvers}
     components = {}
@@ -129,9 +134,6 @@ def main():
     parser.add_argument("--slow", action="store_true", help="run statsmodels on the 24 x 5 x 4 panel, once (minutes)")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "mixed.json")
     options = parser.parse_args()
-    make = lambda p, s, r, missing: simulate_panel(  # noqa: E731
-        n_items=p, n_systems=s, n_raters=r, components=COMPONENTS, missing=missing, seed=7
-    ).ratings
     rows = [measure("60,000 ratings, 270 raters", crowd(np.random.default_rng(7)), [ours], 1)]
     rows.append(measure("24x5x4, 8 % missing", make(24, 5, 4, 0.08), [ours, by_glmm, by_mixedlm], options.runs))
     rows.append(measure("290x8x3, 10 % missing", make(290, 8, 3, 0.1), [ours, by_glmm, by_mixedlm], options.runs))

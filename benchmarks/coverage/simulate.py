@@ -41,7 +41,12 @@ TRUTH = {
     "system:rater": 0.06,
     "residual": 0.60,
 }
-DESIGNS = {"290x8x3": (290, 8, 3, 0.0), "60x6x3": (60, 6, 3, 0.0), "150x4x20": (150, 4, 20, 0.0), "50x10x5, 10 % missing": (50, 10, 5, 0.1)}
+DESIGNS = {
+    "290x8x3": (290, 8, 3, 0.0),
+    "60x6x3": (60, 6, 3, 0.0),
+    "150x4x20": (150, 4, 20, 0.0),
+    "50x10x5, 10 % missing": (50, 10, 5, 0.1),
+}
 DRAWS, REPLICATES = 4_000, 300
 SIGNAL = ("item", "system", "item:system")
 
@@ -62,7 +67,17 @@ def draw_panel(n_items, n_systems, n_raters, missing, truth, rng):
     item, system, rater = (index.astype(np.int64) for index in np.nonzero(keep))
     names = {a: [f"{a}{i}" for i in range(n)] for a, n in sizes.items()}
     panel = Panel(
-        "", names["item"], names["system"], names["rater"], item, system, rater, cube[keep], Scale(), 0, has_numbers=True
+        "",
+        names["item"],
+        names["system"],
+        names["rater"],
+        item,
+        system,
+        rater,
+        cube[keep],
+        Scale(),
+        0,
+        has_numbers=True,
     )
     return panel, effects
 
@@ -102,7 +117,12 @@ def check(panel, effects, truth, record):
         interval = percentile_interval(reliability.coefficient(drawn["system"], error), confidence=0.95)
         record(name.upper() if name == "g" else "Phi", "items, systems, raters", interval, value[name])
     needed = reliability.raters_needed(drawn["system"], drawn, target=0.8, n_items=panel.n_items)
-    record("raters needed for G .8", "items, systems, raters", percentile_interval(needed, confidence=0.95), value["raters"])
+    record(
+        "raters needed for G .8",
+        "items, systems, raters",
+        percentile_interval(needed, confidence=0.95),
+        value["raters"],
+    )
     record(
         "interval alpha and ICC(2,1), pivots",
         "items, systems, raters",
@@ -112,7 +132,12 @@ def check(panel, effects, truth, record):
     rows = agreement([panel], replicates=REPLICATES, draws=1000)
     for row in rows.select("agreement", "alpha_interval", {"system": ""}):
         if row.method == "percentile bootstrap":
-            record(f"interval alpha, bootstrap of {row.unit}", "items; these raters and systems", row, value["alpha_these_raters"])
+            record(
+                f"interval alpha, bootstrap of {row.unit}",
+                "items; these raters and systems",
+                row,
+                value["alpha_these_raters"],
+            )
             record(f"interval alpha, bootstrap of {row.unit}", "items, systems, raters", row, value["single_rating"])
     for row in rows.select("agreement", "icc_2_1", {"missing": "listwise"}):
         if row.method.startswith("F ("):
@@ -121,11 +146,18 @@ def check(panel, effects, truth, record):
         a, b = (panel.systems.index(row.keys[k]) for k in ("system_a", "system_b"))
         unit = row.keys["unit"]
         scores = value["scores"][unit]
-        estimand = {"item": "items; these raters", "rater": "raters; these items", "item+rater": "items and raters"}[unit]
+        estimand = {"item": "items; these raters", "rater": "raters; these items", "item+rater": "items and raters"}[
+            unit
+        ]
         record(f"difference of two systems, {row.method}", estimand, row, scores[a] - scores[b])
         if unit in ("item", "rater"):
             # What a reader of the leaderboard believes: that the difference holds for other raters and items.
-            record(f"difference of two systems, {row.method}", "items and raters", row, value["scores"]["item+rater"][a] - value["scores"]["item+rater"][b])
+            record(
+                f"difference of two systems, {row.method}",
+                "items and raters",
+                row,
+                value["scores"]["item+rater"][a] - value["scores"]["item+rater"][b],
+            )
     holds = defaultdict(list)
     for row in ranks([panel], replicates=REPLICATES).select("ranks", "rank"):
         if row.undefined:
@@ -135,7 +167,12 @@ def check(panel, effects, truth, record):
         true = 1 + (scores > scores[panel.systems.index(row.keys["system"])]).sum()
         holds[unit].append(row.low <= true <= row.high)
     for unit, each in holds.items():
-        record(f"rank sets, all systems at once, {unit}", {"item": "items; these raters", "rater": "raters; these items", "item+rater": "items and raters"}[unit], all(each), None)
+        record(
+            f"rank sets, all systems at once, {unit}",
+            {"item": "items; these raters", "rater": "raters; these items", "item+rater": "items and raters"}[unit],
+            all(each),
+            None,
+        )
 
 
 def run(name, design, n_panels, seed):
@@ -178,7 +215,9 @@ def run(name, design, n_panels, seed):
                 "estimand": key[1],
                 "coverage": held[key] / seen[key],
                 "n": seen[key],
-                "median_width": float(np.median(widths[key])) if widths[key] and np.isfinite(np.median(widths[key])) else None,
+                "median_width": float(np.median(widths[key]))
+                if widths[key] and np.isfinite(np.median(widths[key]))
+                else None,
             }
             for key in seen
         ],
@@ -193,8 +232,9 @@ def table(results):
         "",
         "Made by `benchmarks/coverage/simulate.py`, whose head says how. Share of simulated panels in which a 95 % interval",
         "holds its estimand; which facets are redrawn is the estimand's name. The Monte Carlo error of a share of 95 % is",
-        f"half a percent at 2,000 panels. Components: {', '.join(f'{k} {v:g}' for k, v in TRUTH.items())}. Pivots with "
-        f"{DRAWS:,} draws, bootstraps with {REPLICATES} replicates.",
+        "half a percent at 2,000 panels.",
+        f"Components: {', '.join(f'{k} {v:g}' for k, v in TRUTH.items())}.",
+        f"Pivots with {DRAWS:,} draws, bootstraps with {REPLICATES} replicates.",
         "",
         "| interval | redrawn | " + " | ".join(r["design"] for r in results) + " |",
         "|---|---|" + "---|" * len(results),
