@@ -58,11 +58,10 @@ def plain_pages(monkeypatch):
     """Pages that cost nothing, where something else is the matter."""
     from measurand import reporting
 
-    def page(_result, *, title, reproduce):
-        return f"{title} {reproduce}"
+    def pages(_result, *, title, reproduce):
+        return f"{title} {reproduce}", f"{title} {reproduce}"
 
-    monkeypatch.setattr(reporting, "render_html", page)
-    monkeypatch.setattr(reporting, "render_markdown", page)
+    monkeypatch.setattr(reporting, "render_pages", pages)
 
 
 @pytest.fixture

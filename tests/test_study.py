@@ -40,11 +40,10 @@ def write(monkeypatch):
     """Return a function that writes a run with pages that cost nothing, where the folder and not the page matters."""
     from measurand import reporting
 
-    def page(_result, *, title, reproduce):
-        return f"{title} {reproduce}"
+    def pages(_result, *, title, reproduce):
+        return f"{title} {reproduce}", f"{title} {reproduce}"
 
-    monkeypatch.setattr(reporting, "render_html", page)
-    monkeypatch.setattr(reporting, "render_markdown", page)
+    monkeypatch.setattr(reporting, "render_pages", pages)
 
     def written(out, result=RESULT, inputs=()):
         study.write_run(result, out, title="T", document=document(*inputs))

@@ -230,9 +230,9 @@ def table(results):
     lines = [
         "# Coverage of the intervals",
         "",
-        "Made by `benchmarks/coverage/simulate.py`, whose head says how. Share of simulated panels in which a 95 % interval",
-        "holds its estimand; which facets are redrawn is the estimand's name. The Monte Carlo error of a share of 95 % is",
-        "half a percent at 2,000 panels.",
+        "Made by `benchmarks/coverage/simulate.py`, whose head says how. Share of simulated panels in which a 95 %",
+        "interval holds its estimand; which facets are redrawn is the estimand's name. The Monte Carlo error of a",
+        "share of 95 % is half a percent at 2,000 panels.",
         f"Components: {', '.join(f'{k} {v:g}' for k, v in TRUTH.items())}.",
         f"Pivots with {DRAWS:,} draws, bootstraps with {REPLICATES} replicates.",
         "",

@@ -101,13 +101,14 @@ def write_run(result: Result, out: Path, *, title: str, document: Mapping[str, A
         If the folder holds something else, or cannot be written.
     """
     check_out(out)
-    from measurand.reporting import render_html, render_markdown
+    from measurand.reporting import render_pages
 
     shown = reproduce(document)
+    html, markdown = render_pages(result, title=title, reproduce=shown)
     files = {
         "results.json": result.to_json(),
-        "report.html": render_html(result, title=title, reproduce=shown),
-        "report.md": render_markdown(result, title=title, reproduce=shown),
+        "report.html": html,
+        "report.md": markdown,
         MANIFEST: json.dumps(document, indent=1, ensure_ascii=False) + "\n",
     }
     with _in_place_of(out) as folder:
@@ -257,7 +258,7 @@ def report_again(out: Path, *, title: str | None = None) -> None:
     """
     if not _is_run(out):
         raise MeasurandError(f"{out} is no finished run: it has no {MANIFEST} of measurand")
-    from measurand.reporting import render_html, render_markdown
+    from measurand.reporting import render_pages
 
     document = json.loads((out / MANIFEST).read_text(encoding="utf-8"))
     if not (out / "results.json").is_file():
@@ -265,8 +266,7 @@ def report_again(out: Path, *, title: str | None = None) -> None:
     result = Result.from_json(out / "results.json")
     headline = title or str(document["settings"].get("title", "Audit of ratings"))
     shown = reproduce(document)
-    html = render_html(result, title=headline, reproduce=shown)
-    markdown = render_markdown(result, title=headline, reproduce=shown)
+    html, markdown = render_pages(result, title=headline, reproduce=shown)
     write_file(out / "report.html", lambda path: _write_text(path, html))
     write_file(out / "report.md", lambda path: _write_text(path, markdown))
 

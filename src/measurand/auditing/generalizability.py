@@ -144,26 +144,28 @@ def _sizes(panel: Panel) -> list[tuple[float, float]]:
 
 
 def _coefficients(panel: Panel, found: Estimated, confidence: float) -> list[Row]:
+    estimators = _by_estimator(panel, found)
+    errors = {"g": reliability.relative_error, "phi": reliability.absolute_error}
     rows = []
-    for estimator, (system, parts) in _by_estimator(panel, found).items():
-        lost = [name for name, value in parts.items() if value < 0]
-        note = f"negative components count as 0: {', '.join(lost)}" if lost else ""
-        for at_items, at_raters in _sizes(panel):
-            keys = _keys(panel, estimator, at_items, at_raters)
-            for statistic, error in (("g", reliability.relative_error), ("phi", reliability.absolute_error)):
+    for at_items, at_raters in _sizes(panel):
+        for statistic, error in errors.items():
+            # The pivots are those of the components, whichever estimator they are set beside.
+            drawn = reliability.coefficient(found.pivots["system"], error(found.pivots, at_items, at_raters))
+            interval = percentile_interval(drawn, confidence=confidence)
+            for estimator, (system, parts) in estimators.items():
+                keys = _keys(panel, estimator, at_items, at_raters)
                 value = float(reliability.coefficient(np.array(system), error(parts, at_items, at_raters)))
+                lost = [name for name, part in parts.items() if part < 0]
+                note = f"negative components count as 0: {', '.join(lost)}" if lost else ""
                 if np.isnan(value):
                     rows.append(_undefined(keys, statistic, "neither systems nor errors vary"))
                 elif estimator == "plugin":
                     rows.append(Row("generalizability", keys, statistic, value, note=_PLUGIN_NOTE, **_sample(panel)))
                 else:
-                    errors = error(found.pivots, at_items, at_raters)
-                    drawn = reliability.coefficient(found.pivots["system"], errors)
-                    interval = percentile_interval(drawn, confidence=confidence)
                     rows.append(
                         _row("generalizability", keys, statistic, value, interval, panel, found, confidence, note)
                     )
-    return rows
+    return sorted(rows, key=lambda row: list(estimators).index(str(row.keys["estimator"])))
 
 
 def _sample(panel: Panel) -> dict[str, Any]:

@@ -5,14 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from measurand.reporting.document import document
 from measurand.reporting.figures import plot
-from measurand.reporting.markdown import render_markdown
-from measurand.reporting.page import render_html
+from measurand.reporting.markdown import markdown_of, render_markdown
+from measurand.reporting.page import html_of, render_html
 from measurand.reporting.summary import render_summary
 from measurand.reporting.svg import Plot, write_whole
 from measurand.result import Result
 
-__all__ = ["Plot", "plot", "render_html", "render_markdown", "render_summary", "report"]
+__all__ = ["Plot", "plot", "render_html", "render_markdown", "render_pages", "render_summary", "report"]
+
+
+def render_pages(result: Result, *, title: str, reproduce: Mapping[str, str]) -> tuple[str, str]:
+    """Return the HTML page and the Markdown of a result; its blocks and figures are made once.
+
+    Parameters
+    ----------
+    result, title, reproduce
+        As for `render_html`.
+    """
+    page = document(result, title=title, reproduce=reproduce)
+    return html_of(page), markdown_of(page)
 
 
 def report(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from measurand.reporting.blocks import Answer, Block, Bullets, Fold, Image, Part, Table, Terms, Text
+from measurand.reporting.blocks import Answer, Block, Bullets, Document, Fold, Image, Part, Table, Terms, Text
 from measurand.reporting.document import document
 from measurand.reporting.words import clean
 from measurand.result import Result
@@ -36,7 +36,11 @@ def render_markdown(result: Result, *, title: str, reproduce: Mapping[str, str])
     >>> render_markdown(Result([]), title="a|b", reproduce={}).splitlines()[0]
     '# a\\|b'
     """
-    page = document(result, title=title, reproduce=reproduce)
+    return markdown_of(document(result, title=title, reproduce=reproduce))
+
+
+def markdown_of(page: Document) -> str:
+    """Return a report that is made of blocks already as Markdown."""
     lines = [f"# {escape(page.title)}", "", escape(page.design), ""]
     if page.lead:
         lines += [f"> {' '.join(escape(sentence) for sentence in page.lead)}", ""]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import resources
 
+from measurand.reporting.blocks import Document
 from measurand.reporting.document import document
 from measurand.result import Result
 
@@ -32,9 +33,13 @@ def render_html(result: Result, *, title: str, reproduce: Mapping[str, str]) -> 
     >>> "<h1>A &lt;b&gt; &amp; c</h1>" in page
     True
     """
+    return html_of(document(result, title=title, reproduce=reproduce))
+
+
+def html_of(page: Document) -> str:
+    """Return a report that is made of blocks already as HTML."""
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     source = resources.files("measurand.reporting").joinpath("report.html.j2").read_text(encoding="utf-8")
-    page = document(result, title=title, reproduce=reproduce)
     return environment.from_string(source).render(page=page)

@@ -215,7 +215,8 @@ def alphas(
             place = np.cumsum(n_of_value, axis=1)
             place -= 0.5 * n_of_value
             place -= 0.5 * n[:, None]
-            observed = np.where(disagreement > 0, _ordinal_disagreement(found, weights, place), 0.0)
+            observed = _ordinal_disagreement(found, weights, place, n_of_value)
+            observed = np.where(disagreement > 0, observed, 0.0)
             expected = 2 * n * np.einsum("rc,rc,rc->r", n_of_value, place, place)
         with np.errstate(divide="ignore", invalid="ignore"):
             out[metric] = np.where(differing > 0, 1 - (n - 1) * observed / expected, np.nan)
@@ -226,10 +227,15 @@ def _product(weights: FloatArray, matrix: sparse.csr_array) -> FloatArray:
     return np.asarray(weights @ matrix, dtype=np.float64)
 
 
-def _ordinal_disagreement(found: Patterns, weights: FloatArray, place: FloatArray) -> FloatArray:
+def _ordinal_disagreement(
+    found: Patterns, weights: FloatArray, place: FloatArray, n_of_value: FloatArray
+) -> FloatArray:
     """Σ_u D_u where the distance of two values is the distance of their places, which differ from row to row."""
     share = weights / (found.size - 1)
-    squares = np.einsum("rc,rc,rc->r", _product(share * found.size, found.counts), place, place)
+    if np.ptp(found.size) == 0:  # units of one size: each value's sum of m / (m - 1) is a multiple of its count
+        squares = np.einsum("rc,rc,rc->r", n_of_value, place, place) * (found.size[0] / (found.size[0] - 1))
+    else:
+        squares = np.einsum("rc,rc,rc->r", _product(share * found.size, found.counts), place, place)
     sums = _product(place, found.counts_of_value)
     return np.asarray(2 * (squares - np.einsum("rp,rp,rp->r", share, sums, sums)))
 
