@@ -438,7 +438,8 @@ module, name, ready = sys.argv[1:4]
 home = importlib.import_module(module)
 def stop(*args, **kwargs):
     pathlib.Path(ready).touch()
-    time.sleep(60)
+    for _ in range(6000):  # in short pieces: a signal may reach another thread, and then no long sleep ends for it
+        time.sleep(0.01)
 setattr(home, name, stop)
 sys.argv = ["measurand", *sys.argv[4:]]
 main()

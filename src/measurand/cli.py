@@ -459,6 +459,9 @@ def main() -> None:
         app()
     except _Interrupted:
         sys.stderr.write("\nInterrupted: nothing was written.\n")
+        # The interpreter restores the default handlers as it ends; one more request to end must not change the status.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
         sys.exit(130)
     # The last line of defence: no traceback reaches a user.
     except Exception as error:
