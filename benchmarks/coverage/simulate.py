@@ -209,6 +209,7 @@ def run(name, design, n_panels, seed):
     return {
         "design": name,
         "panels": n_panels,
+        "seeds": [seed],
         "coverage": [
             {
                 "interval": key[0],
@@ -223,6 +224,22 @@ def run(name, design, n_panels, seed):
         ],
         "tests": [{"test": test, "rejected": rejected[test] / n, "n": n} for test, n in tests.items()],
     }
+
+
+def merged(before, after):
+    """Return two runs of one design with different seeds as one; a run with a seed that is there replaces it."""
+    if before is None or set(before["seeds"]) & set(after["seeds"]):
+        return after
+    out = after | {"panels": before["panels"] + after["panels"], "seeds": before["seeds"] + after["seeds"]}
+    for part, keys, share in (("coverage", ("interval", "estimand"), "coverage"), ("tests", ("test",), "rejected")):
+        old = {tuple(row[k] for k in keys): row for row in before[part]}
+        rows = []
+        for row in after[part]:
+            other = old.get(tuple(row[k] for k in keys), {share: 0.0, "n": 0})
+            n = row["n"] + other["n"]
+            rows.append(row | {share: (row[share] * row["n"] + other[share] * other["n"]) / n, "n": n})
+        out[part] = rows
+    return out
 
 
 def table(results):
@@ -263,7 +280,9 @@ def main():
     parser.add_argument("--panels", type=int, default=2000)
     parser.add_argument("--only", default="")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent)
-    parser.add_argument("--seed", type=int, default=20261130)
+    parser.add_argument(
+        "--seed", type=int, default=20261130, help="another seed adds its panels to those that are there"
+    )
     options = parser.parse_args()
     warnings.simplefilter("error")
     stored = options.out / "results.json"
@@ -273,7 +292,8 @@ def main():
             continue
         start = time.process_time()
         with threadpool_limits(1):
-            done[name] = run(name, design, options.panels, options.seed)
+            made = run(name, design, options.panels, options.seed)
+        done[name] = merged(done.get(name), made)
         print(f"{name}: {time.process_time() - start:.0f} CPU s for {options.panels} panels", flush=True)
         ordered = [done[n] for n in DESIGNS if n in done]
         stored.write_text(json.dumps(ordered, indent=1) + "\n")

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from measurand.auditing import measured
 from measurand.auditing.components import PIVOT_DRAWS, Estimated, estimate
 from measurand.auditing.model_agreement import reml_rows, single_rating_interval
 from measurand.data.panel import Panel, panels
@@ -141,7 +142,9 @@ def _over_raters(panel: Panel, found: Estimated, rows: Sequence[Row], confidence
         # are there or not for what they are, say): no statement about other raters can rest on it.
         if row is not None and row.estimate < 1 and interval.low <= row.estimate <= interval.high:
             note = joined(
-                ICC_NAMES.get(name, ""), f"over {found.unit.replace('+', ', ')} of this kind, by variance components"
+                ICC_NAMES.get(name, ""),
+                f"over {found.unit.replace('+', ', ')} of this kind, by variance components",
+                measured.PIVOTS_OF_ALPHA,
             )
             out.append(
                 replace(
@@ -277,10 +280,13 @@ def bootstrapped_row(
         note = joined(
             note, f"{100 * interval.undefined_share:.2g} % of the replicates had no variation and are left out"
         )
-    if n_drawn < FEW_DRAWN:
-        note = joined(note, f"{n_drawn} redrawn: {_FEW_COVERAGE}")
     if not interval.low <= estimate <= interval.high:
         note = joined(note, "the replicates, which repeat units, do not centre on the estimate")
+    # What was measured comes last in a note: pages gather it beneath their tables.
+    if n_drawn < FEW_DRAWN:
+        note = joined(note, f"{n_drawn} redrawn", _FEW_COVERAGE)
+    elif analysis == "agreement" and name.startswith("alpha_"):
+        note = joined(note, measured.CELLS if unit == "item_cell" else measured.ITEMS)
     return Row(
         analysis,
         keys,
@@ -353,7 +359,11 @@ def _icc(panel: Panel, replicates: int, confidence: float, seed: int) -> list[Ro
             over = "item_cell" if cells_depend else "item"
             if form in ("icc_1_1", "icc_1_k", "icc_2_1", "icc_2_k"):
                 over += "+rater"
-            caution = "takes the cells of one item as independent, which they are not" if cells_depend else ""
+            caution = (
+                f"takes the cells of one item as independent, which they are not; {measured.F_OF_CELLS}"
+                if cells_depend
+                else ""
+            )
             rows.append(
                 Row(
                     "agreement",

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from measurand.auditing import measured
 from measurand.auditing.design import full_crossing_fault
 from measurand.auditing.mixed import pair_contrasts
 from measurand.auditing.variance import FACETS
@@ -206,7 +207,9 @@ def _difference(panel: Panel, pair: _Pair, values: FloatArray, unit: str, confid
     half = t_quantile(test.df2, confidence) * abs(mean / test.statistic) if test.statistic else np.nan
     if np.isnan(half):
         half = t_quantile(test.df2, confidence) * float(values.std(ddof=1)) / np.sqrt(len(values))
-    note = "" if unit == "item" else f"rests on {len(values)} raters: t with {int(test.df2)} degrees of freedom"
+    note = f"for these raters; {measured.PAIRED}"
+    if unit == "rater":
+        note = f"for these items; rests on {len(values)} raters: t with {int(test.df2)} degrees of freedom"
     return Row(
         "pairs",
         keys,

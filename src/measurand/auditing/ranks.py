@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from measurand.auditing import measured
 from measurand.auditing.design import full_crossing_fault
 from measurand.auditing.mixed import pair_contrasts
 from measurand.auditing.pairs import pair_tables, pooled_error
@@ -206,7 +207,7 @@ def _of_unit(
                 high,
                 confidence,
                 found.method or _METHODS[unit],
-                note=found.note,
+                note="; ".join(filter(None, [found.note, measured.RANK_SETS[unit]])),
                 **sample,
             )
         )
