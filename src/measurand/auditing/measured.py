@@ -45,8 +45,7 @@ PAIRED: Final = (
 )
 _RANKS: Final = {"item": "items; these raters", "rater": "raters; these items", "item+rater": "items and raters"}
 RANK_SETS: Final = {
-    unit: f"{_BEGIN} for all systems at once in {_held(f'rank sets, all systems at once, {unit}', estimand)} of "
-    "panels: "
+    unit: f"{_BEGIN} for all systems at once in {_held(f'rank sets, all systems at once, {unit}', estimand)} of panels: "
     "it errs on the wide side"
     for unit, estimand in _RANKS.items()
 }
