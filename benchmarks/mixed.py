@@ -143,6 +143,31 @@ def main():
     versions = {name: metadata.version(name) for name in ("numpy", "scipy", "glmm", "mixedlm", "statsmodels")}
     options.out.parent.mkdir(exist_ok=True)
     options.out.write_text(json.dumps({"versions": versions, "rows": rows}, indent=1) + "\n")
+    options.out.with_suffix(".md").write_text(table(rows, versions))
+
+
+def table(rows, versions):
+    """Return the rows as Markdown."""
+    peers = list(dict.fromkeys(key for row in rows for key in row["ours_over"]))
+    lines = [
+        "# Mixed models: CPU seconds, and measurand's as a multiple of each peer's",
+        "",
+        "Written by `mixed.py`; medians of alternating runs on one thread of a small, shared machine.",
+        "Below 1 is faster.",
+        "",
+        f"| panel | ratings | measurand, s | {' | '.join(f'/ {p[3:]}' for p in peers)} | components apart from glmm |",
+        "|---|---|---|" + "---|" * len(peers) + "---|",
+    ]
+    for row in rows:
+        shares = [f"{row['ours_over'][peer]:.2g}" if peer in row["ours_over"] else "–" for peer in peers]
+        gap = row["largest_difference_from_glmm"]
+        apart = "–" if gap != gap else f"{gap:.1g}"
+        lines.append(
+            f"| {row['panel']} | {row['ratings']:,} | {row['cpu_s']['ours']:.3f} | {' | '.join(shares)} | {apart} |"
+        )
+    peak = rows[0]["peak_memory_mb_so_far"]
+    lines += ["", f"Peak memory of the process after the 60,000 ratings: {peak:.0f} MB.", ""]
+    return "\n".join([*lines, ", ".join(f"{name} {version}" for name, version in versions.items()) + "."]) + "\n"
 
 
 if __name__ == "__main__":

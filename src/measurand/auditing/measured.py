@@ -40,12 +40,12 @@ ITEMS: Final = (
 F_OF_CELLS: Final = f"{_BEGIN} {_held('ICC(2,1), F', _ALL)} of the time where systems share items"
 PIVOTS_OF_ALPHA: Final = f"{_BEGIN} {_held('interval alpha and ICC(2,1), pivots', _ALL)} of the time"
 PAIRED: Final = (
-    f"{_BEGIN} {_held('difference of two systems, paired t', 'items and raters')} of the time for other raters of their "
-    "kind"
+    f"{_BEGIN} {_held('difference of two systems, paired t', 'items and raters')} of the time "
+    "for other raters of their kind"
 )
 _RANKS: Final = {"item": "items; these raters", "rater": "raters; these items", "item+rater": "items and raters"}
 RANK_SETS: Final = {
-    unit: f"{_BEGIN} for all systems at once in {_held(f'rank sets, all systems at once, {unit}', estimand)} of panels: "
-    "it errs on the wide side"
+    unit: f"{_BEGIN} for all systems at once in {_held(f'rank sets, all systems at once, {unit}', estimand)} "
+    "of panels: it errs on the wide side"
     for unit, estimand in _RANKS.items()
 }
