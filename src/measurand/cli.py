@@ -269,12 +269,19 @@ def check(
     result = design(table)
     for name, about in result.settings["design"]["criteria"].items():
         typer.echo(f"{name + ': ' if name else ''}{about['layout']}; scale {about['scale']}; level {about['level']}")
-        for row in result.select(
-            "design", "n_ratings", {"criterion": name} if name and len(table.criteria) > 1 else {}
-        ):
-            typer.echo(f"  {int(row.estimate):,} ratings")
+        of_name: dict[str, str | int | float] = {"criterion": name if len(table.criteria) > 1 else ""}
+        counts = {n: int(result.value("design", f"n_{n}", of_name)) for n in ("items", "systems", "raters", "ratings")}
+        typer.echo("  " + ", ".join(f"{count:,} {what}" for what, count in counts.items()))
+        here = table.frame["rating"]
+        if "criterion" in table.frame:
+            here = here[table.frame["criterion"] == name]
+        spell = table.scale(name).spell
+        distinct = here.nunique()
+        typer.echo(f"  ratings from {spell(here.min())} to {spell(here.max())}, {distinct:,} different values")
         for limit in about["limits"]:
             typer.echo(f"  {limit}")
+    if unused := [c for c in table.frame.columns if c not in (*table.columns, "rating")]:
+        typer.echo(f"Columns that take no part: {', '.join(map(str, unused))}")
 
 
 @simulate_app.command("panel")
@@ -299,7 +306,8 @@ def simulate_panel(
     ] = None,
     mean: Annotated[float, typer.Option("--mean", help="Grand mean.")] = 0.0,
     scale: Annotated[
-        str, typer.Option("--scale", metavar="LOW:HIGH[:STEP]", help="Round and clip to this scale.")
+        str,
+        typer.Option("--scale", metavar="LOW:HIGH[:STEP]", help="Clip to this scale; with a step also round to it."),
     ] = "",
     severity: Annotated[
         list[float] | None, typer.Option("--severity", help="Shift of each rater in scale units (repeatable).")

@@ -264,8 +264,27 @@ class Result:
         """Return the estimate of the only row that fits, and refuse where none or several different ones do."""
         found = {row.estimate for row in self.select(analysis, statistic, keys)}
         if len(found) != 1:
-            raise MeasurandError(f"{len(found)} numbers fit {analysis} {statistic} {dict(keys or {})}; name its keys")
+            raise MeasurandError(
+                f"{len(found)} numbers fit {analysis} {statistic} {dict(keys or {})}; "
+                + self._values_of_keys(analysis, statistic)
+            )
         return found.pop()
+
+    def _values_of_keys(self, analysis: str, statistic: str) -> str:
+        """Say by which keys a number could be named."""
+        if analysis not in self.analyses:
+            return f"there are the analyses {', '.join(self.analyses)}"
+        rows = [row for row in self.rows if row.analysis == analysis and row.statistic == statistic]
+        if not rows:
+            there = dict.fromkeys(row.statistic for row in self.rows if row.analysis == analysis)
+            return f"{analysis} has {', '.join(there)}"
+        told = []
+        for key in KEYS[analysis]:
+            values = list(dict.fromkeys(_show_key(row.keys.get(key, "")) or "blank" for row in rows))
+            if len(values) > 1:
+                more = f" and {len(values) - 6} more" if len(values) > 6 else ""
+                told.append(f"{key} is {', '.join(values[:6])}{more}")
+        return f"its keys: {'; '.join(told)}" if told else "name its keys"
 
     def to_frame(self, analysis: str | None = None) -> pd.DataFrame:
         """Return the rows as a data frame: key columns, then the columns of `COLUMNS`.
@@ -364,7 +383,7 @@ class Result:
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
-        lines = [f"{f.verdict:>14}  {_of(f)}{f.statement}" for f in self.findings]
+        lines = [f"{f.verdict:>14}  {_of(f)}{f.id}: {f.statement}" for f in self.findings]
         for name in self.analyses:
             shown = self[name].rows
             lines.append(f"{name}: {len(shown)} rows")
@@ -431,8 +450,14 @@ def show_interval(row: Row) -> str:
     """Return the interval of a row as text, blank where it has none."""
     if row.low is None or row.high is None:
         return ""
-    width = row.high - row.low
+    width = None if _are_counts(row) else row.high - row.low
     return f"[{show_number(row.low, width=width)}, {show_number(row.high, width=width)}]"
+
+
+def _are_counts(row: Row) -> bool:
+    """Whether estimate and ends are whole numbers, as of raters needed or ranks: they have no decimal places."""
+    ends = [end for end in (row.estimate, row.low, row.high) if end is not None and math.isfinite(end)]
+    return row.statistic in ("raters_needed", "items_needed", "rank") and all(end == int(end) for end in ends)
 
 
 def _places(width: float) -> int:
@@ -442,7 +467,7 @@ def _places(width: float) -> int:
 
 
 def _cells(row: Row) -> list[str]:
-    width = None if row.low is None or row.high is None else row.high - row.low
+    width = None if row.low is None or row.high is None or _are_counts(row) else row.high - row.low
     keys = [_show_key(row.keys.get(key, "")) for key in KEYS[row.analysis]]
     remark = row.undefined or (f"p {show_number(row.p)}" if row.p is not None else "")
     return [*keys, row.statistic, show_number(row.estimate, width=width), show_interval(row), remark]

@@ -77,6 +77,13 @@ def _of_panel(panel: Panel) -> list[Row]:
     copied = [pair for pair in suspects if len(common) * rate ** common[pair] < CHANCE]
     copiers = sorted({rater for pair in copied for rater in pair})
     keys: dict[str, Key] = {"criterion": panel.criterion}
+    if len(np.unique(panel.rating)) == 1 or max(common.values()) < FEWEST_COMMON_CELLS:
+        reason = (
+            "all ratings are the same"
+            if len(np.unique(panel.rating)) == 1
+            else f"no two raters have {FEWEST_COMMON_CELLS} cells in common"
+        )
+        return [Row("copies", keys, "share_copied", np.nan, n_raters=panel.n_raters, undefined=reason)]
     if suspects and not cells:
         reason = (
             "every pair of raters that can be compared agrees throughout: no other pair tells how easily that happens"

@@ -51,6 +51,10 @@ def agreement(rows: Rows) -> Finding:
         else ""
     )
     width = (row.high or 0.0) - row.low if row.low is not None else None
+    if row.low is None:
+        spread = f" ({row.note.split('; ')[-1]})" if row.note else ""
+    if any((one.p_adjusted or 1.0) < MISSINGNESS_P for one in rows.all("missingness", "difference")):
+        note += " Which cells were rated again depended on their ratings (informative-missingness), and alpha with it."
     statement = f"Alpha ({level}) = {show_number(row.estimate, width=width)}{spread}.{extra}{note}"
     where = [row, icc]
     if row.estimate >= RELIABLE_AGREEMENT and low >= RELIABLE_AGREEMENT:
@@ -198,7 +202,12 @@ def straight_lining(rows: Rows) -> Finding:
     where = [*flat[:6], *runs[:6]]
     if not where:
         tail = "" if ordered else " Runs could not be judged: no presentation order is named (--order)."
-        statement = f"No rater gives one value nearly throughout.{tail}"
+        everyone = [row for row in modal.values() if row.estimate >= MODAL_SHARE]
+        if everyone and len(judged) == len([row for row in everyone if str(row.keys["rater"]) in judged]):
+            statement = "All raters give one value nearly throughout: what is rated hardly varies, or nobody looked."
+            remedy = "Look at the ratings before anything else on this page."
+            return finding(rows, name, question, "fail", statement, remedy=remedy, where=everyone[:6], source=source)
+        statement = f"No rater stands out by giving one value nearly throughout.{tail}"
         return finding(rows, name, question, "pass", statement, where=list(modal.values())[:6], source=source)
     remedy = "Look at these raters' ratings, and audit again without them."
     verdict: Verdict = "fail" if flat else "warn"

@@ -85,8 +85,7 @@ def ranking_reliable(rows: Rows) -> Finding:
         return undetermined(rows, name, question, rows.here("g", "reml") or g, COMPLETE, source)
     statement = (
         f"G = {show_number(g.estimate, width=(g.high or 0) - g.low)} ({percent(g.confidence)} interval {spread_of(g)} "
-        f"over items, systems and raters of this kind) with {rows.size('n_items')} items and {rows.size('n_raters')} "
-        "raters."
+        f"over items, systems and raters of this kind) {_sized(rows)}."
     )
     component = rows.first("components", "variance", {"estimator": rows.unbiased, "component": "system"})
     if component is not None and component.estimate < 0:
@@ -109,6 +108,18 @@ def ranking_reliable(rows: Rows) -> Finding:
     return finding(rows, name, question, "fail", statement, remedy=remedy, where=where, source=source)
 
 
+def _sized(rows: Rows) -> str:
+    """Return the sizes that G rests on: a crossing, or so many ratings of each system."""
+    n_systems = rows.size("n_systems")
+    if rows.size("n_missing") == 0:
+        return f"with {rows.size('n_items')} items and {rows.size('n_raters')} raters"
+    each = rows.size("n_ratings") / n_systems
+    return (
+        f"as rated: about {show_number(round(each))} ratings of each system, on {rows.size('n_items')} items by "
+        f"{rows.size('n_raters')} raters"
+    )
+
+
 def winner_stable(rows: Rows) -> Finding:
     """Say whether leaving out one rater changes the first place."""
     name, question = "winner-stable", "Is the winner the same without any one rater?"
@@ -128,15 +139,22 @@ def winner_stable(rows: Rows) -> Finding:
     whole = first.pop("")
     changed = {left: winners for left, winners in first.items() if winners != whole}
     means = "" if rows.size("n_missing") == 0 else " (means of the ratings that there are)"
+    if len(whole) == rows.size("n_systems"):
+        statement = "All systems have the same mean: there is no winner to be stable."
+        return finding(rows, name, question, "undetermined", statement, where=boards[""][:4], source=source)
     leader = " and ".join(whole)
     where = [row for row in boards[""] if row.estimate <= 1.5]
     if not changed:
-        verb = "ties for first" if len(whole) > 1 else "stays first"
+        verb = "tie for first" if len(whole) > 1 else "stays first"
         statement = f"{leader} {verb} whichever of the {len(first)} raters is left out{means}."
         return finding(rows, name, question, "pass", statement, where=where, source=source)
-    shown = "; ".join(f"without {left} it is {' and '.join(winners)}" for left, winners in list(changed.items())[:5])
+    shown = "; ".join(
+        f"without {left} it is {'a tie of ' if len(winners) > 1 else ''}{' and '.join(winners)}"
+        for left, winners in list(changed.items())[:5]
+    )
     more = f"; and {len(changed) - 5} more raters change it" if len(changed) > 5 else ""
-    statement = f"{leader} leads with all {len(first)} raters{means}, but not without each of them: {shown}{more}."
+    leads = "tie for first" if len(whole) > 1 else "leads"
+    statement = f"{leader} {leads} with all {len(first)} raters{means}, but loses first place: {shown}{more}."
     remedy = "Name no winner: the first place is decided by who was asked to rate."
     where += [row for left in changed for row in boards[left] if row.estimate <= 1.5]
     return finding(rows, name, question, "fail", statement, remedy=remedy, where=where[:12], source=source)
@@ -165,10 +183,14 @@ def _more_of(rows: Rows, what: str) -> Finding:
         return undetermined(rows, name, question, reml or needed, COMPLETE, source)
     spread = f"{count(needed.low)} to {count(needed.high)}" if math.isfinite(needed.low) else "none at either end"
     at = f"at {rows.size(f'n_{other}')} {other}"
+    if rows.size("n_missing"):
+        at += " if all rate all" if of_raters else " that all rate all"
+    g = rows.here("g", rows.unbiased)
     tail = ""
     if plugin is not None and not plugin.undefined and plugin.estimate != needed.estimate:
         asked = "no number" if math.isinf(plugin.estimate) else show_number(plugin.estimate)
-        tail = f" The plug-in, which books error as signal, would ask for {asked}."
+        lower = plugin.estimate < needed.estimate
+        tail = f" The plug-in{', which books error as signal,' if lower else ''} would ask for {asked}."
     where = [needed, plugin]
     if math.isinf(needed.estimate):
         edge: dict[str, Key] = {"estimator": rows.unbiased, f"at_{what}": math.inf}
@@ -192,22 +214,33 @@ def _more_of(rows: Rows, what: str) -> Finding:
             "Collect a pilot with several more raters and audit again before planning: this panel cannot tell how many "
             "would be needed."
             if of_raters
-            else "Spend on raters, not on items."
+            else "More items alone will not do it; see more-raters."
         )
         verdict: Verdict = "fail"
         return finding(rows, name, question, verdict, statement, remedy=remedy, where=[*where, limit], source=source)
-    if needed.estimate <= have:
-        g = rows.here("g", "anova")
+    # A panel with holes has fewer ratings than its crossing: whether it is there already, its own G must say.
+    reached = needed.estimate <= have and (rows.size("n_missing") == 0 or (g is not None and g.estimate >= target))
+    if reached and needed.high <= have:
         statement = (
-            f"Reached already {at}: {show_number(needed.estimate)} would do ({percent(needed.confidence)} range: "
-            f"{spread}), {have} are there.{tail}"
+            f"Reached already {at}: by the estimate {show_number(needed.estimate)} would do "
+            f"({percent(needed.confidence)} range: {spread}), {have} are there.{tail}"
         )
         return finding(rows, name, question, "pass", statement, where=[*where, g], source=source)
+    if reached:
+        statement = (
+            f"Reached by the estimate {at}, but not for sure: the {percent(needed.confidence)} range goes from "
+            f"{spread}, and {have} are there.{tail}"
+        )
+        remedy = f"More {what} would make sure of it; the range says how many that could take."
+        return finding(rows, name, question, "warn", statement, remedy=remedy, where=[*where, g], source=source)
     statement = (
         f"Yes: {show_number(needed.estimate)} {what} {at} ({percent(needed.confidence)} range: {spread}), {have} are "
         f"there.{tail}"
     )
-    remedy = f"Plan with the range, not with the number: {spread} {what}."
+    limit_of_range = (
+        "no number may be enough" if math.isinf(needed.high) else f"up to {count(needed.high)} may be needed"
+    )
+    remedy = f"Plan with the range, not with the number alone: {limit_of_range}."
     return finding(rows, name, question, "warn", statement, remedy=remedy, where=where, source=source)
 
 

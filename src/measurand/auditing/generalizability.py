@@ -49,7 +49,8 @@ def generalizability(
         Analysis `generalizability`. Estimator ``anova``: unbiased components, negative ones as 0 (and said), intervals
         by generalised pivotal quantities over items, systems and raters of this kind. Estimator ``plugin``: the
         observed spread of the system means (1 / n_systems) as system variance, as many papers do. On incomplete panels
-        ``henderson`` takes the place of ``anova``; ``reml`` stands beside it on all. `g_null` is the
+        ``henderson`` takes the place of ``anova``; ``reml`` stands beside it on all. Sizes are those of complete
+        crossings; on incomplete panels `g_as_rated` and `phi_as_rated` are of the ratings as they are. `g_null` is the
         estimator's mean if no system differed, with the central range of such panels. `at_items` = infinity shows
         where items saturate, `at_raters` = infinity where raters do.
 
@@ -79,6 +80,8 @@ def generalizability(
             keys = _keys(panel, "reml", panel.n_items, panel.n_raters)
             rows += [_undefined(keys, statistic, reason) for statistic in ("g", "phi")]
             continue
+        if not panel.is_complete:
+            rows += _as_rated(panel, found, confidence)
         rows += _coefficients(panel, found, confidence)
         if not balanced:
             rows += _nulls(panel, confidence, seed)
@@ -166,6 +169,24 @@ def _coefficients(panel: Panel, found: Estimated, confidence: float) -> list[Row
                         _row("generalizability", keys, statistic, value, interval, panel, found, confidence, note)
                     )
     return sorted(rows, key=lambda row: list(estimators).index(str(row.keys["estimator"])))
+
+
+def _as_rated(panel: Panel, found: Estimated, confidence: float) -> list[Row]:
+    """Return G and Phi of the ratings as they are laid out, whoever rated what."""
+    layout = reliability.layout_error(panel.item, panel.system, panel.rater)
+    rows = []
+    for statistic, absolute in (("g_as_rated", False), ("phi_as_rated", True)):
+        error = layout.variance(found.pivots, absolute=absolute)
+        interval = percentile_interval(reliability.coefficient(found.pivots["system"], error), confidence=confidence)
+        for estimator, (system, parts) in _by_estimator(panel, found).items():
+            keys: dict[str, Key] = {"criterion": panel.criterion, "estimator": estimator}
+            value = float(reliability.coefficient(np.array(system), layout.variance(parts, absolute=absolute)))
+            if np.isnan(value):
+                rows.append(_undefined(keys, statistic, "neither systems nor errors vary"))
+                continue
+            note = "of the ratings as they are laid out; the other sizes are complete crossings"
+            rows.append(_row("generalizability", keys, statistic, value, interval, panel, found, confidence, note))
+    return rows
 
 
 def _sample(panel: Panel) -> dict[str, Any]:

@@ -31,7 +31,7 @@ def missingness(ratings: Ratings | Sequence[Panel] | Any, *, confidence: float =
     -------
     Result
         Analysis `missingness`, for each rater of an incomplete panel: `difference`, the mean of the *other* raters'
-        ratings, each around the mean of its rater so that severity cannot pose as selection, in the cells that this
+        ratings, with the means of system and rater taken out so that neither can pose as selection, in the cells that this
         rater rated minus that in the cells that they did not (of nominal ratings with
         more than two categories: the share of each category, key `rating`), with a t test whose standard error is
         clustered by item and Holm's adjustment over the criterion; and `standardised_difference`, in standard
@@ -75,11 +75,7 @@ def _of_panel(panel: Panel, confidence: float) -> list[Row]:
             (labels[int(code)] if labels else f"{code:g}", (panel.rating == code).astype(float))
             for code in np.unique(panel.rating)
         ]
-    count = np.bincount(panel.rater, minlength=panel.n_raters)
-    indicators = [
-        (name, values - (np.bincount(panel.rater, weights=values, minlength=panel.n_raters) / count)[panel.rater])
-        for name, values in indicators
-    ]
+    indicators = [(name, _around_means(panel, values)) for name, values in indicators]
     tests: list[tuple[dict[str, Key], Difference, int]] = []
     for rater, name in enumerate(panel.raters):
         for category, values in indicators:
@@ -90,6 +86,13 @@ def _of_panel(panel: Panel, confidence: float) -> list[Row]:
     for (keys, test, n_items), p_adjusted in zip(tests, adjusted, strict=True):
         rows += _rows(keys, test, n_items, float(p_adjusted), confidence)
     return rows
+
+
+def _around_means(panel: Panel, values: FloatArray) -> FloatArray:
+    """Take out the mean of each system, then of each rater: neither may pose as selection by the ratings."""
+    for facet in (panel.system, panel.rater):
+        values = values - (np.bincount(facet, weights=values) / np.maximum(np.bincount(facet), 1))[facet]
+    return values
 
 
 def _compare(

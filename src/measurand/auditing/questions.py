@@ -52,9 +52,10 @@ class Rows:
         return int(row.estimate) if row else 0
 
     def here(self, statistic: str, estimator: str) -> Row | None:
-        """G or Phi at the panel's own size."""
+        """G or Phi of the panel as it is: at its own size, or as rated where it has holes."""
         keys: dict[str, Key] = {"estimator": estimator, "at_items": self.size("n_items")}
-        return self.first("generalizability", statistic, keys | {"at_raters": self.size("n_raters")})
+        as_rated = self.first("generalizability", f"{statistic}_as_rated", {"estimator": estimator})
+        return as_rated or self.first("generalizability", statistic, keys | {"at_raters": self.size("n_raters")})
 
     @property
     def unbiased(self) -> str:
@@ -132,4 +133,6 @@ def undetermined(rows: Rows, name: str, question: str, row: Row | None, remedy: 
     return finding(rows, name, question, "undetermined", statement, remedy=remedy, where=[row], source=source)
 
 
-COMPLETE: Final = "Rate the cells that are missing, or audit the items and raters whose crossing is complete."
+COMPLETE: Final = (
+    "What is said to be missing decides what to rate next; `measurand check` lists what this layout supports."
+)

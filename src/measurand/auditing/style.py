@@ -36,7 +36,7 @@ def style(ratings: Ratings | Sequence[Panel] | Any, *, confidence: float = 0.95,
     -------
     Result
         Analysis `style`: `share_modal` (share of the ratings that are the rater's most frequent one), `entropy` (bits;
-        0 if all are the same), with declared levels `share_extreme` and `share_middle`; with a presentation order
+        0 if all are the same), with a declared scale `share_extreme` and, where it has an odd number of levels, `share_middle`; with a presentation order
         `longest_run` of equal ratings (p: how often shuffled ratings of this rater have one at least as long) and
         `drift` (change from first to last of the rater's rating minus the mean of the others' ratings of the cell, in
         scale units, interval clustered by item), both with Holm's adjustment over raters.
@@ -71,13 +71,13 @@ def _use_of_scale(panel: Panel, keys: dict[str, Key], given: FloatArray) -> list
         Row("style", keys, "share_modal", float(share.max()), n_raters=1, note=_DESCRIPTIVE),
         Row("style", keys, "entropy", abs(float(-(share * np.log2(share)).sum())), n_raters=1, note=_DESCRIPTIVE),
     ]
-    levels = panel.scale.levels
-    if levels is None or not panel.has_numbers:
-        reason = "no scale with steps or labels declared" if levels is None else "nominal ratings have no ends"
+    bounds, levels = panel.scale.bounds, panel.scale.levels
+    if bounds is None or not panel.has_numbers:
+        reason = "no scale declared: its ends are not known" if bounds is None else "nominal ratings have no ends"
         return [*rows, Row("style", keys, "share_extreme", np.nan, undefined=reason)]
-    extreme = float(np.isin(given, [levels[0], levels[-1]]).mean())
+    extreme = float(np.isin(given, bounds).mean())
     rows.append(Row("style", keys, "share_extreme", extreme, n_raters=1, note=_DESCRIPTIVE))
-    if len(levels) % 2:
+    if levels is not None and len(levels) % 2:
         middle = float((given == levels[len(levels) // 2]).mean())
         rows.append(Row("style", keys, "share_middle", middle, n_raters=1, note=_DESCRIPTIVE))
     return rows

@@ -444,10 +444,18 @@ def _settle_repeats(
             scale = Scale(labels=named, level="nominal")
         a, b = (scale.spell(frame["rating"].iloc[row]) for row in (first, second))
         occasions = " (on different occasions)" if _differ(frame, first, second) else ""
+        telling = [
+            str(column)
+            for column in frame.columns
+            if column not in (*_ROLES, "rating", "order") and frame[column].iloc[first] != frame[column].iloc[second]
+        ]
+        hint = (
+            f" If column {telling[0]!r} says what was graded, name it: --criterion {telling[0]!r}." if telling else ""
+        )
         raise MeasurandError(
             f"{again.size} cell{'s' if again.size > 1 else ''} rated twice by one rater{occasions}: data rows "
             f"{int(frame.index[first]) // per_row + 1} and {int(frame.index[second]) // per_row + 1} ({where}) "
-            f"hold {a} and {b}. Drop one of each, or say which counts: --repeats {ways}"
+            f"hold {a} and {b}. Drop one of each, or say which counts: --repeats {ways}.{hint}"
         )
     starts = np.r_[0, np.flatnonzero(np.diff(key[order])) + 1]
     if repeats == "mean":

@@ -45,7 +45,7 @@ def generalizability(view: View, criterion: str) -> list[Block]:
     estimators = _estimators(every)
     has_null = False
     for estimator in estimators:
-        of = {statistic: view.here(criterion, statistic, estimator) for statistic in ("g", "phi", "g_null")}
+        of = {statistic: _here(view, criterion, statistic, estimator) for statistic in ("g", "phi", "g_null")}
         name = ESTIMATOR.get(estimator, clean(estimator))
         for statistic in ("g", "phi"):
             row = of[statistic]
@@ -80,9 +80,17 @@ def generalizability(view: View, criterion: str) -> list[Block]:
     return [Text(said), table]
 
 
+def _here(view: View, criterion: str, statistic: str, estimator: str) -> Row | None:
+    """Return a coefficient of the panel as it is: as rated where it has holes, else at its own size."""
+    keys: dict[str, Key] = {"estimator": estimator}
+    as_rated = view.first(criterion, "generalizability", f"{statistic}_as_rated", keys)
+    return as_rated or view.here(criterion, statistic, estimator)
+
+
 def _size(view: View, criterion: str) -> str:
     items, raters = view.size(criterion, "n_items") or 0, view.size(criterion, "n_raters") or 0
-    return f"{plural(items, 'item')}, {plural(raters, 'rater')}"
+    holes = ", as rated" if view.size(criterion, "n_missing") else ""
+    return f"{plural(items, 'item')}, {plural(raters, 'rater')}{holes}"
 
 
 def decision_study(view: View, criterion: str) -> list[Block]:
@@ -189,7 +197,7 @@ def pairs_of_systems(view: View, criterion: str) -> list[Block]:
             "Each difference is the mean of the first system minus that of the second, tested three times. Over items: "
             "would other items show it, rated by these raters? Over raters: would other raters, on these items? Over "
             "both: other raters on other items. A claim about systems needs the last, and a panel of few raters has "
-            "few degrees of freedom for it. p is Holm's, adjusted for the number of pairs."
+            "few degrees of freedom for it. p is Holm's, adjusted for the number of pairs; the intervals are not adjusted."
             + (_BY_MODEL if any("mixed model" in row.method for row in every) else "")
         ),
         Text(_significant(by, units)),

@@ -18,7 +18,7 @@ _DIFFER: Final[dict[Verdict, str]] = {
 }
 _RELIABLE: Final[dict[Verdict, str]] = {
     "pass": "their ranking is reliable",
-    "warn": "their ranking is reliable by its estimate, though not by the whole of its interval",
+    "warn": "whether their ranking is reliable is open: the estimate says so, its interval does not",
     "fail": "their ranking is not reliable",
     "undetermined": "how reliable their ranking is cannot be determined",
 }

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from measurand.stats.inference import FloatArray, Interval, Number, f_quantile
+from measurand.stats.inference import FloatArray, IntArray, Interval, Number, f_quantile
 
 #: Shrout & Fleiss (1979) forms in the order of `icc_forms`; McGraw & Wong (1996) call them ICC(1), ICC(A,1), ICC(C,1),
 #: ICC(k), ICC(A,k), ICC(C,k).
@@ -240,6 +240,70 @@ def absolute_error(parts: Mapping[str, FloatArray], n_items: npt.ArrayLike, n_ra
     s = {name: np.maximum(value, 0.0) for name, value in parts.items()}
     shared = s["rater"] / r + s["item"] / p + s["item:rater"] / (p * r)
     return np.asarray(relative_error(parts, p, r) + shared)
+
+
+class LayoutError(NamedTuple):
+    """What each component adds to the error variance of the system means of a panel as it is laid out."""
+
+    relative: Mapping[str, float]
+    absolute: Mapping[str, float]
+
+    def variance(self, parts: Mapping[str, FloatArray], *, absolute: bool) -> FloatArray:
+        """Return the error variance; negative components count as 0."""
+        weights = self.absolute if absolute else self.relative
+        total = sum(weight * np.maximum(parts[name], 0.0) for name, weight in weights.items())
+        return np.asarray(total)
+
+
+def layout_error(item: IntArray, system: IntArray, rater: IntArray) -> LayoutError:
+    """Return the weights of the components in the error of system means, whoever rated what.
+
+    Parameters
+    ----------
+    item, system, rater : ndarray of int, shape (n,)
+        Level of each rating, from 0 without gaps.
+
+    Returns
+    -------
+    LayoutError
+        `absolute`: mean over systems of Σ_l w_sl², with w_sl the share of system s's ratings in level l of the
+        component. `relative`: half the mean over pairs of systems of what they do not share, Σ_l (w_al - w_bl)²; of
+        components that involve the system that is the same sum. On complete panels 1 / n_raters and so on, and 0 for
+        what the systems share.
+
+    References
+    ----------
+    Brennan (2001), Generalizability Theory, section 7.2 (unbalanced designs).
+
+    Examples
+    --------
+    >>> item, system, rater = (index.ravel() for index in np.indices((4, 2, 3)))
+    >>> weights = layout_error(item, system, rater)
+    >>> round(weights.relative["system:rater"], 4), weights.relative["rater"]
+    (0.3333, 0.0)
+    """
+    facets = {"item": item, "system": system, "rater": rater}
+    n_systems = int(system.max()) + 1
+    of_system = np.bincount(system, minlength=n_systems)
+    relative, absolute = {}, {}
+    names: tuple[str, ...] = ("item", "rater", "item:system", "item:rater", "system:rater", "residual")
+    for name in names:
+        parts = ["item", "rater"] if name == "residual" else [p for p in name.split(":") if p != "system"]
+        level = facets[parts[0]]
+        for part in parts[1:]:
+            level = level * (int(facets[part].max()) + 1) + facets[part]
+        cells, counts = np.unique(level * n_systems + system, return_counts=True)
+        share = counts / of_system[cells % n_systems]
+        each = float((share**2).sum())
+        absolute[name] = each / n_systems
+        if "system" in name or name == "residual":
+            relative[name] = each / n_systems
+            continue
+        levels = np.unique(cells // n_systems, return_inverse=True)[1]
+        apart = n_systems * each - float((np.bincount(levels, weights=share) ** 2).sum())
+        # Systems that were judged in the same cells share these effects exactly.
+        relative[name] = apart / (n_systems * (n_systems - 1)) if apart > 1e-12 * n_systems * each else 0.0
+    return LayoutError(relative, absolute)
 
 
 def coefficient(system: FloatArray, error: FloatArray) -> FloatArray:
