@@ -31,8 +31,8 @@ def missingness(ratings: Ratings | Sequence[Panel] | Any, *, confidence: float =
     -------
     Result
         Analysis `missingness`, for each rater of an incomplete panel: `difference`, the mean of the *other* raters'
-        ratings, with the means of system and rater taken out so that neither can pose as selection, in the cells that this
-        rater rated minus that in the cells that they did not (of nominal ratings with
+        ratings, with the means of system and rater taken out so that neither can pose as selection, in the cells that
+        this rater rated minus that in the cells that they did not (of nominal ratings with
         more than two categories: the share of each category, key `rating`), with a t test whose standard error is
         clustered by item and Holm's adjustment over the criterion; and `standardised_difference`, in standard
         deviations. Where cells have one rater each, the other ratings of the item serve.

@@ -142,6 +142,10 @@ def system_fit(panel: Panel, found: Effects, model: str) -> tuple[reml.Fit, Test
 def _fixed_fit(panel: Panel, found: Effects, model: str) -> tuple[Model, reml.Fit]:
     names = tuple(name for name in MODELS[model] if name in found.codes)
     block = panel.item if _blocking(panel) == "item" else panel.rater
+    for name in names:
+        codes = found.codes[name]
+        if len(np.unique(panel.system * (int(codes.max()) + 1) + codes)) == panel.n_systems:
+            raise ValueError(f"{name} cannot be told from system in this layout: each system has a single {name}")
     dense = Model(panel.rating, block, _system_design(panel), terms(panel, found, names))
     start = unbiased(panel, found) if model == "full" else None
     return dense, reml.fit(dense, total=float(panel.rating.var()), start=start)

@@ -36,7 +36,8 @@ def style(ratings: Ratings | Sequence[Panel] | Any, *, confidence: float = 0.95,
     -------
     Result
         Analysis `style`: `share_modal` (share of the ratings that are the rater's most frequent one), `entropy` (bits;
-        0 if all are the same), with a declared scale `share_extreme` and, where it has an odd number of levels, `share_middle`; with a presentation order
+        0 if all are the same), with a declared scale `share_extreme` and, where it has an odd number of levels,
+        `share_middle`; with a presentation order
         `longest_run` of equal ratings (p: how often shuffled ratings of this rater have one at least as long) and
         `drift` (change from first to last of the rater's rating minus the mean of the others' ratings of the cell, in
         scale units, interval clustered by item), both with Holm's adjustment over raters.

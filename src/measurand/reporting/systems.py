@@ -197,8 +197,8 @@ def pairs_of_systems(view: View, criterion: str) -> list[Block]:
             "Each difference is the mean of the first system minus that of the second, tested three times. Over items: "
             "would other items show it, rated by these raters? Over raters: would other raters, on these items? Over "
             "both: other raters on other items. A claim about systems needs the last, and a panel of few raters has "
-            "few degrees of freedom for it. p is Holm's, adjusted for the number of pairs; the intervals are not adjusted."
-            + (_BY_MODEL if any("mixed model" in row.method for row in every) else "")
+            "few degrees of freedom for it. p is Holm's, adjusted for the number of pairs; the intervals are not "
+            "adjusted." + (_BY_MODEL if any("mixed model" in row.method for row in every) else "")
         ),
         Text(_significant(by, units)),
     ]

@@ -92,8 +92,10 @@ class Model:
         self.outer = [term for term in terms if not term.in_block]
         self.names = [*(t.name for t in self.inner), *(t.name for t in self.outer), "residual"]
         order, self._blocks = _shapes(block, self.inner)
-        self.y = rating[order]
         self.n, self.n_fixed = fixed.shape
+        # The size of the ratings themselves would drown what varies in rounding: least squares take it off first.
+        self._offset = np.linalg.lstsq(fixed, rating, rcond=None)[0]
+        self.y = (rating - fixed @ self._offset)[order]
         self._z = [indicator(term.codes[order], term.n_levels) for term in (*self.inner, *self.outer)]
         outer = self._z[len(self.inner) :]
         self._columns = np.cumsum([0, *(term.n_levels for term in self.outer)])
@@ -137,8 +139,9 @@ class Model:
         inverse = linalg.cho_solve((factor, True), np.eye(len(system)), check_finite=False)
         right = scale * a_v_y
         solution = inverse @ right
-        quadratic = float(self.y @ v_y - right @ solution)
-        residual = v_y - np.asarray(v_a @ (scale * solution))
+        error_left = self.y - np.asarray(self._a @ (scale * solution))
+        residual = v_inverse @ error_left
+        quadratic = float(error_left @ residual + solution[:q] @ solution[:q])
         criterion = log_determinant + quadratic + (self.n - self.n_fixed) * float(np.log(2 * np.pi))
         return State(criterion, scale, inverse, solution, v_a, v_inverse, a_v_a, residual, inverses)
 
@@ -176,7 +179,7 @@ class Model:
     def fixed_effects(self, state: State) -> tuple[FloatArray, FloatArray]:
         """Return the fixed effects and their covariance."""
         n = self.n_fixed
-        return state.solution[-n:], np.asarray(state.inverse[-n:, -n:])
+        return self._offset + state.solution[-n:], np.asarray(state.inverse[-n:, -n:])
 
     def derivatives_of_covariance(self, state: State) -> list[FloatArray]:
         """Return the derivative of the fixed effects' covariance in each component."""

@@ -125,12 +125,17 @@ def fit(model: Likelihood[S], *, total: float, start: Mapping[str, float] | None
             break
         length = 1.0
         while length > 1e-8:
-            trial = np.maximum(values + length * direction, 0.0)
+            # A wild step, of a start far off or of ratings without error, must not leave the range of numbers.
+            trial = np.clip(values + length * direction, 0.0, 10 * max(float(values.max()), total))
             trial[-1] = max(trial[-1], 1e-3 * values[-1])
             small = trial < _ZERO * trial.max()
             small[-1] = False
             trial[small] = 0.0
-            trial_state = model.evaluate(trial)
+            try:
+                trial_state = model.evaluate(trial)
+            except np.linalg.LinAlgError:  # so little error that rounding makes the covariance singular
+                length /= 2
+                continue
             if trial_state.criterion <= state.criterion + 1e-14 * abs(state.criterion):
                 break
             length /= 2
@@ -142,6 +147,8 @@ def fit(model: Likelihood[S], *, total: float, start: Mapping[str, float] | None
     gradient = model.gradient(state)
     scale = np.maximum(values, 1e-6 * total)
     unsettled = float(np.where(values > 0, np.abs(gradient), np.maximum(-gradient, 0.0)) @ scale)
+    if unsettled > 1e-4 and values[-1] < 1e-6 * total:
+        raise ValueError("the effects leave no error: the likelihood grows without bound")
     if unsettled > 1e-4:
         raise ValueError(f"no minimum found: the gradient is still {unsettled:.2g} after {n_steps} steps")
     return Fit(dict(zip(model.names, map(float, values), strict=True)), state.criterion, n_steps)
