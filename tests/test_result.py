@@ -293,7 +293,7 @@ def test_html_has_header_cells_and_says_how_much_is_left_out():
 
 def test_text_shows_findings_or_rows():
     finding = Finding("x", "?", "fail", "It does not.", criterion="fluency")
-    assert str(Result([row()], {}, [finding])).splitlines()[0].strip() == "fail  fluency: It does not."
+    assert str(Result([row()], {}, [finding])).splitlines()[0].strip() == "fail  fluency: x: It does not."
     assert "R1  mean  1" in str(Result([row()]))
     assert "5 more" in str(Result([row() for _ in range(25)]))
 

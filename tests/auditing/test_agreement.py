@@ -64,8 +64,8 @@ def test_full_agreement_has_an_exact_bound_not_a_point(tables):
 
 def test_few_redrawn_items_carry_what_simulation_said(tables):
     few, many = (agreement(tables.flat(panel(3, items=n, systems=1)[:, 0]), **FEW) for n in (8, 40))
-    assert "8 redrawn: in simulation" in of(few, "alpha_ordinal", unit="item").note
-    assert "simulation" not in of(many, "alpha_ordinal", unit="item").note
+    assert "8 redrawn; in simulation" in of(few, "alpha_ordinal", unit="item").note
+    assert "5 items" not in of(many, "alpha_ordinal", unit="item").note
 
 
 @pytest.mark.parametrize(

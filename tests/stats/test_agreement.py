@@ -158,6 +158,7 @@ def test_a_corrupted_oracle_is_noticed(oracle):
         "holm": ["family", "test"],
         "intraclass": ["panel", "form"],
         "krippendorff_alpha": ["panel", "level"],
+        "mixed_models": ["panel", "model", "quantity", "program"],
         "rater_pairs": ["panel"],
         "sign_flip": ["sample"],
         "three_way_anova": ["source"],

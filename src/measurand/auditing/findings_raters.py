@@ -45,10 +45,9 @@ def agreement(rows: Rows) -> Finding:
     icc = rows.first("agreement", "icc_2_1", {"missing": "listwise"})
     extra = f" ICC(2,1) = {short(icc.estimate)}." if icc is not None and not icc.undefined else ""
     low = -math.inf if row.low is None else row.low
+    over = "items redrawn, " if row.unit == "item" else "cells redrawn, "
     spread = (
-        f" ({percent(row.confidence)} interval {spread_of(row)}, items redrawn, these raters)"
-        if row.low is not None
-        else ""
+        f" ({percent(row.confidence)} interval {spread_of(row)}, {over}these raters)" if row.low is not None else ""
     )
     width = (row.high or 0.0) - row.low if row.low is not None else None
     if row.low is None:
@@ -111,7 +110,7 @@ def copied_ratings(rows: Rows) -> Finding:
         return undetermined(rows, name, question, row, "")
     found = rows.all("copies", "n_identical")
     if row.estimate == 0:
-        statement = "No two raters gave identical ratings to everything that both rated."
+        statement = "No two raters agree on so many cells in a row that a copy would be the likelier reason."
         return finding(rows, name, question, "pass", statement, where=[row])
     shown = "; ".join(
         f"{one.keys['rater_a']} and {one.keys['rater_b']} on {show_number(one.estimate)} common cells"
@@ -149,7 +148,7 @@ def informative_missingness(rows: Rows) -> Finding:
     size = abs(effect.estimate)
     direction = "higher" if worst.estimate > 0 else "lower"
     deviations = "without any overlap" if math.isinf(size) else f"{show_number(size, width=1.0)} standard deviations"
-    difference = f"{short(abs(worst.estimate))} {direction}"
+    difference = f"{short(abs(worst.estimate))} {direction}" if size >= 1e-9 else "no higher or lower"
     statement = (
         f"Where {worst.keys['rater']} rated, the others, each against their own mean, rate {difference} than where "
         f"they did not ({deviations}; {show_p(p)} after Holm over {len(tested)} comparisons)."
@@ -202,9 +201,9 @@ def straight_lining(rows: Rows) -> Finding:
     where = [*flat[:6], *runs[:6]]
     if not where:
         tail = "" if ordered else " Runs could not be judged: no presentation order is named (--order)."
-        everyone = [row for row in modal.values() if row.estimate >= MODAL_SHARE]
-        if everyone and len(judged) == len([row for row in everyone if str(row.keys["rater"]) in judged]):
-            statement = "All raters give one value nearly throughout: what is rated hardly varies, or nobody looked."
+        everyone = [row for row in modal.values() if row.estimate == 1]
+        if len(everyone) == len(modal):
+            statement = "Every rater gives one value throughout: what was rated does not vary, or nobody looked."
             remedy = "Look at the ratings before anything else on this page."
             return finding(rows, name, question, "fail", statement, remedy=remedy, where=everyone[:6], source=source)
         statement = f"No rater stands out by giving one value nearly throughout.{tail}"

@@ -33,6 +33,13 @@ def systems_differ(rows: Rows) -> Finding:
         term: rows.first("system_test", "f", {"error_term": term}) for term in ("residual", "system:rater", "quasi_f")
     }
     both, raters, residual = tests["quasi_f"], tests["system:rater"], tests["residual"]
+    if both is not None and both.p is not None and (raters is None or raters.p is None):
+        # The raters agree about the systems throughout: the test with both random is the one that is left.
+        statement = f"quasi-F = {short(both.estimate)} with items and raters random ({show_p(both.p)})"
+        statement += "; against the raters' disagreement alone there is no test, since there is none."
+        verdict: Verdict = "pass" if both.p < ALPHA else "fail"
+        word = "Yes" if verdict == "pass" else "Not shown"
+        return finding(rows, name, question, verdict, f"{word}: {statement}", where=[both, raters], source=source)
     if both is None or raters is None or both.p is None or raters.p is None:
         # Without a complete crossing the mixed models take the place of the mean squares.
         full, judgement = (_model(rows, model) for model in ("full", "judgement"))
@@ -200,12 +207,17 @@ def _more_of(rows: Rows, what: str) -> Finding:
             if limit is not None and not limit.undefined
             else ""
         )
+        component = rows.first("components", "variance", {"estimator": rows.unbiased, "component": "system:rater"})
+        disagree = component is not None and component.estimate > 0
         saturates = (
-            "" if of_raters else " Items saturate: what the raters disagree about does not average out over items."
+            " Items saturate: what the raters disagree about does not average out over items."
+            if not of_raters and disagree
+            else ""
         )
         plugged = rows.first("generalizability", "g", {"estimator": "plugin", f"at_{what}": math.inf})
         if not of_raters and plugged is not None and not plugged.undefined:
             saturates += f" Even the plug-in would end at {short(plugged.estimate)}."
+        where.append(plugged)
         statement = (
             f"No number of {what} is supported {at} ({percent(needed.confidence)} range: {spread})."
             f"{ceiling}{saturates}{tail}"

@@ -70,7 +70,7 @@ def _of_panel(panel: Panel, confidence: float) -> list[Row]:
     cluster = np.arange(panel.n_items) if one_rater_cells else panel.cell_item
     indicators: list[tuple[str, FloatArray]] = [("", panel.rating)]
     if not panel.has_numbers:
-        labels = panel.scale.labels
+        labels = panel.scale.labels or panel.categories
         indicators = [
             (labels[int(code)] if labels else f"{code:g}", (panel.rating == code).astype(float))
             for code in np.unique(panel.rating)

@@ -17,7 +17,7 @@ from measurand.data.panel import Panel, panels
 from measurand.data.ratings import Ratings
 from measurand.result import Key, Result, Row
 from measurand.stats import ranks as formulas
-from measurand.stats.inference import FloatArray, stream, t_quantile
+from measurand.stats.inference import FloatArray, stream, t_quantile, without_dust
 
 UNITS: Final = ("item", "rater", "item+rater")
 #: Draws of the studentised range and of rank distributions over both facets.
@@ -89,7 +89,7 @@ def ranks(
             rows.append(Row("ranks", {"criterion": panel.criterion}, "rank", np.nan, undefined=reason))
             continue
         edges[panel.criterion] = {}
-        score = _scores(panel)
+        score = without_dust(_scores(panel), largest=float(np.abs(panel.rating).max()))
         for unit in UNITS:
             found = _simultaneous(panel, unit, replicates, confidence, seed)
             if found.undefined:
@@ -143,7 +143,9 @@ def _simultaneous(panel: Panel, unit: str, replicates: int, confidence: float, s
         table = by_item if unit == "item" else by_rater
         known = (~np.isnan(table)).sum(axis=0)
         if known.max(initial=0) < 2:
-            return _Simultaneous(nothing, f"one {unit}: nothing can be redrawn")
+            size = panel.n_items if unit == "item" else panel.n_raters
+            alone = f"one {unit}: nothing can be redrawn"
+            return _Simultaneous(nothing, alone if size == 1 else f"no two systems share two {unit}s")
         means = np.array([np.nanmean(c) if k else np.nan for c, k in zip(table.T, known, strict=True)])
         spread = np.array([np.nanstd(c, ddof=1) if k > 1 else np.nan for c, k in zip(table.T, known, strict=True)])
         error_of_mean = spread / np.sqrt(np.maximum(known, 1))

@@ -41,6 +41,8 @@ class Panel:
         Position at which the rater saw the cell; None where no column was named for it.
     has_numbers : bool
         False for nominal ratings of more than two categories, whose codes have no size.
+    categories : sequence of str
+        Names of the codes 0, 1, … of a nominal scale that declares no labels.
     """
 
     criterion: str
@@ -55,6 +57,7 @@ class Panel:
     n_blank: int
     has_numbers: bool
     order: FloatArray | None = None
+    categories: Sequence[str] = ()
 
     @property
     def n_items(self) -> int:
@@ -186,6 +189,7 @@ class Panel:
             0,
             self.has_numbers,
             None if self.order is None else self.order[here],
+            self.categories,
         )
 
 
@@ -244,4 +248,5 @@ def _split(ratings: Ratings) -> Iterator[Panel]:
             ratings.n_blank.get(criterion, 0),
             scale.level != "nominal" or n_categories == 2,
             frame["order"].to_numpy(dtype=float)[here][order] if "order" in frame else None,
+            ratings.categories.get(criterion, ()),
         )

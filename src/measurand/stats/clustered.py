@@ -148,8 +148,8 @@ def clustered_slope(x: FloatArray, y: FloatArray, cluster: IntArray) -> Slope:
     Returns
     -------
     Slope
-        Least squares; the standard error sums influences within clusters, with the factor G / (G - 1); df = G - 1.
-        Undefined with fewer than three clusters or where x does not vary.
+        Least squares; the standard error sums influences within clusters, with the factor G / (G - 2); df = G - 2.
+        Undefined with fewer than three clusters, where x does not vary, and where no point is off the line.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def clustered_slope(x: FloatArray, y: FloatArray, cluster: IntArray) -> Slope:
     slope = float(centred @ y) / spread
     residual = y - y.mean() - slope * centred
     sums = np.bincount(position, weights=centred * residual)
-    error = float(np.sqrt(n / (n - 1) * (sums**2).sum())) / spread
+    error = float(np.sqrt(n / (n - 2) * (sums**2).sum())) / spread
     if error <= 1e-12 * max(abs(slope), float(np.abs(y).max(initial=0.0)), 1e-300):
-        return Slope(slope, 0.0, n - 1, 1.0 if abs(slope) < 1e-12 else 0.0)
-    return Slope(slope, error, n - 1, t_p(slope / error, n - 1))
+        return Slope(slope, 0.0, n - 2, np.nan, "the points lie on a line: there is no error to judge it by")
+    return Slope(slope, error, n - 2, t_p(slope / error, n - 2))

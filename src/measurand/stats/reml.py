@@ -301,6 +301,11 @@ class Balanced:
     Minus twice the restricted log likelihood is Σ_q df_q (log E(MS_q) + MS_q / E(MS_q)) up to a constant, over the
     sources that are not fixed.
 
+    Raises
+    ------
+    ValueError
+        If the mean squares of error alone are 0.
+
     References
     ----------
     Searle, Casella & McCulloch (1992), Variance Components, section 6.6.
@@ -314,6 +319,10 @@ class Balanced:
         self._matrix = expectation_matrix(table)[np.ix_(kept, columns)]
         self._ms = np.array([table.ms[table.sources[i]] for i in kept])
         self._df = np.array([table.df[table.sources[i]] for i in kept], dtype=float)
+        # Mean squares that hold nothing but error must hold some, or the likelihood grows without bound.
+        of_error = (self._matrix[:, :-1] == 0).all(axis=1)
+        if of_error.any() and float(self._ms[of_error].max()) <= 1e-14 * float(self._ms.max()):
+            raise ValueError("the effects leave no error: the likelihood grows without bound")
 
     def evaluate(self, components: FloatArray) -> BalancedState:
         """Return criterion and expected mean squares."""
