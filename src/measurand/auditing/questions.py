@@ -134,5 +134,3 @@ def undetermined(rows: Rows, name: str, question: str, row: Row | None, remedy: 
 
 
 COMPLETE: Final = "See what this layout supports with `measurand check`, and rate what it lacks."
-    "What is said to be missing decides what to rate next; `measurand check` lists what this layout supports."
-)
