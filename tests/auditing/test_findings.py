@@ -268,9 +268,10 @@ def test_more_raters_names_the_number_its_range_and_what_the_plug_in_would_ask_f
     plugin = needed_row("raters", 27, estimator="plugin")
     found = about(needed_row("raters", 12, 5, 1234), plugin)["more-raters"]
     assert found.statement == (
-        "Yes: 12 raters at 290 items (95 % range: 5 to 1,234), 3 are there. The plug-in, which books error as signal, "
-        "would ask for 27."
+        "Yes: 12 raters at 290 items (95 % range: 5 to 1,234), 3 are there. The plug-in would ask for 27."
     )
+    fewer = about(needed_row("raters", 12, 5, 1234), needed_row("raters", 7, estimator="plugin"))["more-raters"]
+    assert "The plug-in, which books error as signal, would ask for 7." in fewer.statement
     assert "up to 1,234 may be needed" in found.remedy
 
 

@@ -230,6 +230,9 @@ def _with_pivots(
     if keys["estimator"] == "reml" and not interval.low <= value <= interval.high:
         note = f"{note}; {CONTRADICTION}" if note else CONTRADICTION
         return Row("components", keys, statistic, value, note=note, **_sample(panel))
+    if not interval.low <= value <= interval.high:
+        off = "the pivots do not centre on the estimate, in which negative components count as 0"
+        note = f"{note}; {off}" if note else off
     return Row(
         "components",
         keys,

@@ -81,7 +81,7 @@ def _of_panel(panel: Panel) -> list[Row]:
         reason = (
             "all ratings are the same"
             if len(np.unique(panel.rating)) == 1
-            else f"no two raters have {FEWEST_COMMON_CELLS} cells in common"
+            else "no two raters have ten cells in common"
         )
         return [Row("copies", keys, "share_copied", np.nan, n_raters=panel.n_raters, undefined=reason)]
     if suspects and not cells:
