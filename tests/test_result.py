@@ -15,7 +15,6 @@ from measurand.result import (
     MeasurandError,
     Result,
     Row,
-    settings_of,
     show_interval,
     show_number,
 )
@@ -340,9 +339,3 @@ def test_interval_is_blank_without_both_ends():
     assert show_interval(row(1.0, low=0.5)) == ""
     assert show_interval(row(1.0, low=0.5, high=1.5)) == "[0.5, 1.5]"
     assert show_interval(row(1.0, low=8.0, high=math.inf)) == "[8, ∞]"
-
-
-def test_settings_are_copied_under_each_analysis():
-    made = settings_of(["anova", "pairs"], {"seed": 1})
-    assert made == {"anova": {"seed": 1}, "pairs": {"seed": 1}}
-    assert made["anova"] is not made["pairs"]

@@ -135,6 +135,10 @@ def audit(
         ),
     ] = None,
     confidence: Annotated[float, typer.Option("--confidence", help="Level of all intervals.")] = 0.95,
+    outputs: Annotated[
+        Path | None,
+        typer.Option("--outputs", help="What the systems produced: item, system, text; for identical outputs."),
+    ] = None,
     pigeonhole: Annotated[
         int,
         typer.Option("--pigeonhole", min=0, help="Replicates that draw items and raters anew, for system differences."),
@@ -160,7 +164,7 @@ def audit(
     from measurand.auditing import audit as run_audit
     from measurand.auditing.components import PIVOT_DRAWS
     from measurand.auditing.generalizability import TARGETS
-    from measurand.data import parse_scales, read_ratings
+    from measurand.data import parse_scales, read_outputs, read_ratings
     from measurand.study import check_out, manifest, write_run
 
     started = datetime.datetime.now(datetime.UTC)
@@ -192,6 +196,7 @@ def audit(
             confidence=confidence,
             seed=seed,
             pigeonhole=pigeonhole,
+            outputs=None if outputs is None else read_outputs(outputs),
             progress=progress,
         )
     if out is not None:
@@ -208,7 +213,9 @@ def audit(
             "seed": seed,
             "title": title,
         }
-        document = manifest([ratings], command=_command(), settings=settings, started=started)
+        document = manifest(
+            [ratings, *([outputs] if outputs else [])], command=_command(), settings=settings, started=started
+        )
         write_run(result, out, title=title, document=document)
     _show(result, as_json=as_json, as_csv=as_csv)
     if out is not None and not quiet:
@@ -324,7 +331,7 @@ def simulate_panel(
     from measurand.data import Scale
     from measurand.simulate import PRESETS
     from measurand.simulate import simulate_panel as make
-    from measurand.study import write_file
+    from measurand.study import write_file, write_table
 
     if preset is not None:
         panel = PRESETS[preset.value](seed=seed)
@@ -341,37 +348,11 @@ def simulate_panel(
             missing=missing,
             seed=seed,
         )
-    write_file(out, lambda path: _write_table(panel.ratings, path, out.name))
+    write_file(out, lambda path: write_table(panel.ratings, path, out.name))
     truth = out.with_name(out.name.split(".")[0] + ".truth.json")
     text = json.dumps(panel.truth, indent=1) + "\n"
     write_file(truth, lambda path: _write_text(path, text))
     typer.echo(f"{len(panel.ratings):,} ratings: {out}; truth: {truth}", err=True)
-
-
-def _write_table(frame: Any, path: Path, name: str) -> None:
-    suffixes = [suffix.lower() for suffix in Path(name).suffixes]
-    compression = "gzip" if suffixes[-1:] == [".gz"] else None
-    kind = suffixes[-2] if compression and len(suffixes) > 1 else (suffixes or [""])[-1]
-    if kind in (".csv", ".tsv"):
-        frame.to_csv(
-            path, sep="," if kind == ".csv" else "\t", index=False, compression=compression, lineterminator="\n"
-        )
-    elif kind == ".jsonl":
-        import gzip
-        import json
-
-        # Not by pandas, which keeps fifteen digits: a rating is the same number in every form.
-        lines = (json.dumps(row) + "\n" for row in frame.astype(object).to_dict("records"))
-        with gzip.open(path, "wt", encoding="utf-8") if compression else path.open("w", encoding="utf-8") as file:
-            file.writelines(lines)
-    elif kind == ".parquet":
-        try:
-            frame.to_parquet(path, index=False)
-        except ImportError:
-            _refuse("writing Parquet needs pyarrow: pip install 'measurand[parquet]'")
-    else:
-        fault = f"the suffix {kind!r} of {name} is not known" if kind else f"the suffix of {name} is missing"
-        _refuse(f"{fault}; give .csv, .tsv, .jsonl or .parquet")
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -39,10 +39,10 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
     "leave_one_block_out": ("criterion", "left_out", "system"),
     "style": ("criterion", "rater"),
     "missingness": ("criterion", "rater", "rating"),
-    "copies": ("criterion", "rater_a", "rater_b"),
+    "copies": ("criterion", "rater_a", "rater_b", "item", "system_a", "system_b"),
 }
 
-#: The columns that every row may fill, in the order in which tables show them.
+#: The columns that every row may fill, in the order of tables.
 COLUMNS: Final = (
     "statistic",
     "estimate",
@@ -303,7 +303,7 @@ class Result:
         columns = [column for column in COLUMNS if column not in keys]
         records = [
             {"analysis": row.analysis}
-            # What is resampled (unit) is a key of some analyses and a column of all: one column in either case.
+            # What is resampled (unit) is a key of some and a column of all: one column in either case.
             | {column: getattr(row, column) for column in COLUMNS}
             | {key: row.keys.get(key, row.unit if key == "unit" else "") for key in keys}
             | {column: row.extra.get(column) for column in extra}
@@ -499,8 +499,3 @@ def _number(value: Any) -> Any:
 
 def _key(name: str, value: Any) -> Any:
     return _number(value) if name in _NUMBER_KEYS else value
-
-
-def settings_of(names: Iterable[str], values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the same settings under each of several analyses."""
-    return {name: dict(values) for name in names}

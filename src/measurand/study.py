@@ -248,6 +248,39 @@ def write_file(path: Path, write: Callable[[Path], None]) -> None:
         raise
 
 
+def write_table(frame: Any, path: Path, name: str) -> None:
+    """Write a data frame as the kind of file that a name's suffix says.
+
+    Raises
+    ------
+    MeasurandError
+        If the suffix is not known, or Parquet is asked for without pyarrow.
+    """
+    suffixes = [suffix.lower() for suffix in Path(name).suffixes]
+    compression = "gzip" if suffixes[-1:] == [".gz"] else None
+    kind = suffixes[-2] if compression and len(suffixes) > 1 else (suffixes or [""])[-1]
+    if kind in (".csv", ".tsv"):
+        frame.to_csv(
+            path, sep="," if kind == ".csv" else "\t", index=False, compression=compression, lineterminator="\n"
+        )
+    elif kind == ".jsonl":
+        import gzip
+        import json
+
+        # Not by pandas, which keeps fifteen digits: a rating is the same number in every form.
+        lines = (json.dumps(row) + "\n" for row in frame.astype(object).to_dict("records"))
+        with gzip.open(path, "wt", encoding="utf-8") if compression else path.open("w", encoding="utf-8") as file:
+            file.writelines(lines)
+    elif kind == ".parquet":
+        try:
+            frame.to_parquet(path, index=False)
+        except ImportError as error:
+            raise MeasurandError("writing Parquet needs pyarrow: pip install 'measurand[parquet]'") from error
+    else:
+        fault = f"the suffix {kind!r} of {name} is not known" if kind else f"the suffix of {name} is missing"
+        raise MeasurandError(f"{fault}; give .csv, .tsv, .jsonl or .parquet")
+
+
 def report_again(out: Path, *, title: str | None = None) -> None:
     """Write the pages of a finished run again, from results.json and manifest.json alone.
 

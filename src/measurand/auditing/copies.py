@@ -1,12 +1,14 @@
-"""Do raters carry copied vectors of ratings?"""
+"""Do raters carry copied vectors, or identical outputs identical ratings?"""
 
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
+import pandas as pd
 
 from measurand.data.panel import Panel, panels
 from measurand.data.ratings import Ratings
@@ -17,15 +19,18 @@ FEWEST_COMMON_CELLS: Final = 10
 #: Largest chance of an identical pair, over all pairs of the panel, that still counts as a copy.
 CHANCE: Final = 0.01
 _MOST_RATERS: Final = 100
+_MOST_PAIRS: Final = 100
 
 
-def copies(ratings: Ratings | Sequence[Panel] | Any) -> Result:
+def copies(ratings: Ratings | Sequence[Panel] | Any, *, outputs: pd.DataFrame | None = None) -> Result:
     """Return which raters gave identical ratings to everything that they both rated.
 
     Parameters
     ----------
     ratings : Ratings, path or data frame
         See `measurand.read_ratings`.
+    outputs : pandas.DataFrame or None
+        What the systems produced (`measurand.data.read_outputs`); None leaves identical outputs out.
 
     Returns
     -------
@@ -33,7 +38,9 @@ def copies(ratings: Ratings | Sequence[Panel] | Any) -> Result:
         Analysis `copies`: `share_copied`, the share of a criterion's ratings that come from a rater whose vector is
         identical with another's, and `n_identical` common cells of each such pair. A pair counts if it has at least
         ten common cells with two different values among them and if so many agreements in a row are unlikely at the
-        rate at which the other pairs agree (below .01 over all pairs).
+        rate at which the other pairs agree (below .01 over all pairs). With outputs also `share_identical_outputs`,
+        the share of cells whose output is the same text as another system's on the item, `share_copied_cells`, the
+        share whose ratings are then the same, too, and `n_identical_ratings` of such pairs of cells (the first 100).
 
     Examples
     --------
@@ -46,6 +53,8 @@ def copies(ratings: Ratings | Sequence[Panel] | Any) -> Result:
     rows: list[Row] = []
     for panel in panels(ratings):
         keys: dict[str, Key] = {"criterion": panel.criterion}
+        if outputs is not None and panel.n_systems > 1:
+            rows += _identical_outputs(panel, outputs)
         if panel.n_raters < 2:
             rows.append(Row("copies", keys, "share_copied", np.nan, undefined="one rater: there is nobody to copy"))
             continue
@@ -55,6 +64,47 @@ def copies(ratings: Ratings | Sequence[Panel] | Any) -> Result:
             continue
         rows += _of_panel(panel)
     return Result(rows, {"copies": {"fewest_common_cells": FEWEST_COMMON_CELLS, "chance": CHANCE}})
+
+
+def _identical_outputs(panel: Panel, outputs: pd.DataFrame) -> list[Row]:
+    """Cells of one item whose systems produced the same text, and whether their ratings are the same, too."""
+    texts = {(i, s): t for i, s, t in zip(outputs["item"], outputs["system"], outputs["text"], strict=True)}
+    ends = np.r_[panel.cell_start[1:], len(panel.rating)]
+    same_text: dict[tuple[int, str], list[int]] = defaultdict(list)
+    for cell, start in enumerate(panel.cell_start):
+        item, system = int(panel.item[start]), int(panel.system[start])
+        text = texts.get((panel.items[item], panel.systems[system]))
+        if text is not None:
+            same_text[item, text].append(cell)
+    identical: set[int] = set()
+    copied: set[int] = set()
+    pairs: list[Row] = []
+    for (item, _), cells in same_text.items():
+        if len(cells) < 2:
+            continue
+        identical.update(cells)
+        for a, b in itertools.combinations(cells, 2):
+            here, there = slice(panel.cell_start[a], ends[a]), slice(panel.cell_start[b], ends[b])
+            if np.array_equal(panel.rater[here], panel.rater[there]) and np.array_equal(
+                panel.rating[here], panel.rating[there]
+            ):
+                copied.update((a, b))
+                keys: dict[str, Key] = {"criterion": panel.criterion, "item": panel.items[item]}
+                keys |= {
+                    "system_a": panel.systems[int(panel.system[panel.cell_start[a]])],
+                    "system_b": panel.systems[int(panel.system[panel.cell_start[b]])],
+                }
+                n_ratings = int(ends[a] - panel.cell_start[a])
+                pairs.append(Row("copies", keys, "n_identical_ratings", n_ratings, n_raters=n_ratings))
+    keys = {"criterion": panel.criterion}
+    known = sum(map(len, same_text.values()))
+    if known == 0:
+        reason = "no output of the outputs table belongs to a rated cell: its items and systems have other names"
+        return [Row("copies", keys, "share_copied_cells", np.nan, undefined=reason)]
+    note = f"of {known:,} cells whose outputs are known; a count of what is there: no interval"
+    shares = {"share_identical_outputs": len(identical) / known, "share_copied_cells": len(copied) / known}
+    rows = [Row("copies", keys, name, share, n_items=panel.n_items, note=note) for name, share in shares.items()]
+    return rows + pairs[:_MOST_PAIRS]
 
 
 def _of_panel(panel: Panel) -> list[Row]:

@@ -103,9 +103,21 @@ def _pair(row: Row) -> tuple[Key, Key]:
 
 
 def copied_ratings(rows: Rows) -> Finding:
-    """Say whether raters carry identical vectors."""
-    name, question = "copied-ratings", "Do raters carry copied ratings?"
-    row = rows.first("copies", "share_copied")
+    """Say whether raters carry identical vectors, or identical outputs identical ratings."""
+    name, question = "copied-ratings", "Are ratings copied, by raters or because outputs are identical?"
+    row, cells = rows.first("copies", "share_copied"), rows.first("copies", "share_copied_cells")
+    if cells is not None and cells.estimate > 0:
+        places = rows.all("copies", "n_identical_ratings")
+        identical = rows.first("copies", "share_identical_outputs")
+        beside = "" if identical is None else f" (identical outputs alone: {short(100 * identical.estimate)} %)"
+        statement = (
+            f"{short(100 * cells.estimate)} % of the cells have the output and the ratings of another system's cell on "
+            f"the item{beside}, such as item {places[0].keys['item']}, {places[0].keys['system_a']} and "
+            f"{places[0].keys['system_b']}."
+        )
+        remedy = "Count such cells once: they are one output under two names, and no evidence that raters agree."
+        verdict: Verdict = "warn" if cells.estimate <= MOST_COPIED else "fail"
+        return finding(rows, name, question, verdict, statement, remedy=remedy, where=[cells, identical, *places[:3]])
     if row is None or row.undefined:
         return undetermined(rows, name, question, row, "")
     found = rows.all("copies", "n_identical")
@@ -121,7 +133,7 @@ def copied_ratings(rows: Rows) -> Finding:
         f"{show_number(100 * row.estimate)} % of the ratings come from raters with identical vectors: {shown}{more}."
     )
     remedy = "Find out how these ratings came about; until then count such raters as one."
-    verdict: Verdict = "warn" if row.estimate <= MOST_COPIED else "fail"
+    verdict = "warn" if row.estimate <= MOST_COPIED else "fail"
     return finding(rows, name, question, verdict, statement, remedy=remedy, where=[row, *found[:3]])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from measurand.auditing.agreement import agreement
@@ -36,6 +37,7 @@ def audit(
     confidence: float = 0.95,
     seed: int = 0,
     pigeonhole: int = 0,
+    outputs: pd.DataFrame | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Result:
     """Find out whether ratings can rank the systems, why not, and what it would take.
@@ -57,6 +59,8 @@ def audit(
         The one seed; same input and seed give the same bytes.
     pigeonhole : int
         Replicates of the pigeonhole bootstrap of system differences; 0 leaves it out.
+    outputs : pandas.DataFrame or None
+        What the systems produced (`measurand.data.read_outputs`), to find identical outputs with identical ratings.
     progress : callable or None
         Told the name of each step, its number and how many there are.
 
@@ -107,7 +111,7 @@ def audit(
         ("leave one block of items out", lambda: leave_one_block_out(found, seed=seed)),
         ("response style", lambda: style(found, confidence=confidence, seed=seed)),
         ("missingness", lambda: missingness(found, confidence=confidence)),
-        ("copies", lambda: copies(found)),
+        ("copies", lambda: copies(found, outputs=outputs)),
     ]
     result = Result([])
     # One BLAS thread: the products are small, and sums must not depend on how many cores there are.

@@ -142,9 +142,7 @@ def read_ratings(
         named |= {"rater": "rater", "rating": "rating"}
     columns = _columns(table, named)
     out = {
-        role: _ids(table[column], column, per_row)
-        for role, column in columns.items()
-        if role not in ("rating", "order")
+        role: ids(table[column], column, per_row) for role, column in columns.items() if role not in ("rating", "order")
     }
     others = [c for c in table.columns if c not in columns.values() and c not in (*_ROLES, "rating", "order")]
 
@@ -265,7 +263,7 @@ def _lengthen(table: pd.DataFrame, raters: list[str], named: dict[str, str | Non
     return long
 
 
-def _ids(column: pd.Series[Any], name: str, per_row: int) -> pd.Series[Any]:
+def ids(column: pd.Series[Any], name: str, per_row: int) -> pd.Series[Any]:
     """Return a column of ids as categorical text, without ever making one text for each row."""
     codes, uniques = pd.factorize(column)
     if (codes < 0).any():
