@@ -8,16 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from measurand.stats import agreement, inference
-from measurand.stats.agreement import (
-    METRICS,
-    alpha,
-    alphas,
-    kappa_quadratic,
-    kendall_tau_b,
-    patterns,
-    pearson,
-    spearman,
-)
+from measurand.stats.agreement import METRICS, alpha, alphas, patterns
+from measurand.stats.association import kappa_quadratic, kendall_tau_b, pearson, spearman
 from measurand.stats.inference import bootstrap, clusters, percentile_interval, stream
 
 CLOSED = 1e-12

@@ -11,7 +11,8 @@ from measurand.data import Scale, read_ratings
 from measurand.result import MeasurandError
 from measurand.stats import inference
 from measurand.stats import variance as formulas
-from measurand.stats.agreement import METRICS, alpha, kappa_quadratic, patterns
+from measurand.stats.agreement import METRICS, alpha, patterns
+from measurand.stats.association import kappa_quadratic
 from measurand.stats.inference import clopper_pearson_upper
 from measurand.stats.reliability import ICC_FORMS, icc, icc_intervals, two_way
 

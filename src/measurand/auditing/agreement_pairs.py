@@ -13,6 +13,7 @@ from measurand.data.panel import Panel, panels
 from measurand.data.ratings import Ratings
 from measurand.result import Key, Result, Row
 from measurand.stats import agreement as formulas
+from measurand.stats import association
 from measurand.stats.inference import FloatArray, bootstrap, clusters, stream, without_dust
 
 #: Above this many raters the pairs of raters are too many to list.
@@ -86,11 +87,12 @@ def _pair(
 
     def statistics(weights: FloatArray) -> FloatArray:
         values = formulas.alphas(found, weights, ["ordinal"])
+        pearson, kappa = association.pearson_and_kappa(px, py, weights)
         return np.column_stack(
             [
-                formulas.pearson(px, py, weights),
-                formulas.spearman(px, py, weights),
-                formulas.kappa_quadratic(px, py, weights),
+                pearson,
+                association.spearman(px, py, weights),
+                kappa,
                 values["ordinal"],
                 values["observed"],
             ]
@@ -148,6 +150,6 @@ def _tau(
         return Row("agreement_pairs", keys, "kendall_tau_b", np.nan, undefined=reason, **sample)
     largest = float(np.abs(panel.rating).max())
     sums = [np.bincount(system, weights=v, minlength=panel.n_systems) for v in (x, y)]
-    tau = formulas.kendall_tau_b(*(without_dust(one / counts, largest=largest) for one in sums))
+    tau = association.kendall_tau_b(*(without_dust(one / counts, largest=largest) for one in sums))
     note = f"no interval: the order of {panel.n_systems} systems by these two raters, as it is"
     return Row("agreement_pairs", keys, "kendall_tau_b", tau.value, undefined=tau.undefined, note=note, **sample)

@@ -10,7 +10,7 @@ import numpy as np
 from measurand.data.panel import Panel, panels
 from measurand.data.ratings import Ratings
 from measurand.result import Key, Result, Row
-from measurand.stats.agreement import kendall_tau_b
+from measurand.stats.association import kendall_tau_b
 from measurand.stats.inference import FloatArray, average_ranks, stream, without_dust
 
 _RANKS: Final = "1 is best, ties share the mean rank"
