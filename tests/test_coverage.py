@@ -19,6 +19,8 @@ KEPT = [
         (f"component {name}", "items, systems, raters")
         for name in ("item", "system", "rater", "system:rater", "residual")
     ),
+    ("G, F, two mean squares", "systems, raters; these items"),
+    ("raters needed for G .8, F, two mean squares", "systems, raters; these items"),
     ("interval alpha, bootstrap of item", "items; these raters and systems"),
     ("difference of two systems, paired t", "items; these raters"),
     ("difference of two systems, one-sample t", "raters; these items"),

@@ -27,6 +27,7 @@ from measurand.auditing.model_agreement import single_rating_interval
 from measurand.auditing.pairs import pairs
 from measurand.auditing.ranks import ranks
 from measurand.auditing.system_effect import system_test
+from measurand.auditing.these_items import coefficient_row, needed_row
 from measurand.data.panel import Panel
 from measurand.data.scale import Scale
 from measurand.stats import reliability
@@ -98,10 +99,34 @@ def truths(effects, truth, n_items, n_raters):
         "g": float(reliability.coefficient(parts["system"], reliability.relative_error(parts, n_items, n_raters))),
         "phi": float(reliability.coefficient(parts["system"], reliability.absolute_error(parts, n_items, n_raters))),
         "raters": float(reliability.raters_needed(parts["system"], parts, target=0.8, n_items=n_items)),
+        **of_these_items(truth, n_items, n_raters),
         "alpha_these_raters": 1 - disagreement / spread,
         "single_rating": sum(truth[name] for name in SIGNAL) / total,
         "scores": {"item": of_raters, "rater": of_items, "item+rater": s},
     }
+
+
+def of_these_items(truth, n_items, n_raters):
+    """Return G and raters needed if the items are the very ones: their interaction with the systems is no error."""
+    system = truth["system"] + truth["item:system"] / n_items
+    error = truth["system:rater"] + truth["residual"] / n_items
+    return {
+        "g_these_items": system / (system + error / n_raters),
+        "raters_these_items": float(math.ceil(error * 0.8 / (system * 0.2))),
+    }
+
+
+def check_exact(panel, value, record):
+    """Record the intervals from two mean squares, which complete panels alone have."""
+    record(
+        "G, F, two mean squares", "systems, raters; these items", coefficient_row(panel, 0.95), value["g_these_items"]
+    )
+    record(
+        "raters needed for G .8, F, two mean squares",
+        "systems, raters; these items",
+        needed_row(panel, 0.8, 0.95),
+        value["raters_these_items"],
+    )
 
 
 def check(panel, effects, truth, record):
@@ -123,6 +148,7 @@ def check(panel, effects, truth, record):
         percentile_interval(needed, confidence=0.95),
         value["raters"],
     )
+    check_exact(panel, value, record)
     record(
         "interval alpha and ICC(2,1), pivots",
         "items, systems, raters",

@@ -457,7 +457,8 @@ def show_interval(row: Row) -> str:
 def _are_counts(row: Row) -> bool:
     """Whether estimate and ends are whole numbers, as of raters needed or ranks: they have no decimal places."""
     ends = [end for end in (row.estimate, row.low, row.high) if end is not None and math.isfinite(end)]
-    return row.statistic in ("raters_needed", "items_needed", "rank") and all(end == int(end) for end in ends)
+    counts = ("raters_needed", "raters_needed_these_items", "items_needed", "rank")
+    return row.statistic in counts and all(end == int(end) for end in ends)
 
 
 def _places(width: float) -> int:

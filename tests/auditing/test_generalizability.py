@@ -170,6 +170,7 @@ def test_incomplete_panels_get_unbiased_components_and_reml_beside_them():
 def test_what_has_one_level_cannot_be_projected(shape, reason, tables):
     cube = np.random.default_rng(1).integers(1, 6, shape)
     for analysis in (generalizability, decision):
-        rows = analysis(tables.long(cube), draws=1000).rows
+        # What holds the items fixed has a file of its own: one item is enough for it.
+        rows = [r for r in analysis(tables.long(cube), draws=1000).rows if not r.statistic.endswith("_these_items")]
         assert rows
         assert all(reason in row.undefined for row in rows)

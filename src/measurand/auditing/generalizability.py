@@ -10,6 +10,7 @@ import numpy as np
 from measurand.auditing.components import PIVOT_DRAWS, Estimated, estimate
 from measurand.auditing.design import full_crossing_fault
 from measurand.auditing.mixed import EFFECTS
+from measurand.auditing.these_items import coefficient_row, needed_row
 from measurand.auditing.variance import FACETS
 from measurand.data.panel import Panel, panels
 from measurand.data.ratings import Ratings
@@ -52,7 +53,8 @@ def generalizability(
         ``henderson`` takes the place of ``anova``; ``reml`` stands beside it on all. Sizes are those of complete
         crossings; on incomplete panels `g_as_rated` and `phi_as_rated` are of the ratings as they are. `g_null` is the
         estimator's mean if no system differed, with the central range of such panels. `at_items` = infinity shows
-        where items saturate, `at_raters` = infinity where raters do.
+        where items saturate, `at_raters` = infinity where raters do. `g_these_items` generalises over raters alone,
+        the items being the very ones; its interval is exact, from the two mean squares of system and system:rater.
 
     References
     ----------
@@ -72,6 +74,7 @@ def generalizability(
     for panel in panels(ratings):
         balanced = full_crossing_fault(panel)
         found = _estimated(panel, seed, draws)
+        rows.append(coefficient_row(panel, confidence))
         if balanced:
             for estimator in ("anova", "plugin"):
                 keys = _keys(panel, estimator, panel.n_items, panel.n_raters)
@@ -284,7 +287,8 @@ def decision(
     Result
         Analysis `decision`: `raters_needed` at the panel's items and `items_needed` at its raters, whole numbers or
         infinity where no number suffices, under the estimators of `generalizability`, with the interval of the pivots,
-        whose upper end may be infinite.
+        whose upper end may be infinite. `raters_needed_these_items` asks for G with these very items, by the exact
+        interval of `g_these_items`.
 
     Examples
     --------
@@ -307,6 +311,7 @@ def _needed(panel: Panel, found: Estimated, targets: Sequence[float], confidence
     balanced, fault = full_crossing_fault(panel), projection_fault(panel, found)
     estimators = {} if fault else _by_estimator(panel, found)
     for target in targets:
+        rows.append(needed_row(panel, target, confidence))
         for estimator in dict.fromkeys(["anova", "plugin", *(["reml"] if fault else estimators)]):
             for statistic in ("raters_needed", "items_needed"):
                 of_raters = statistic == "raters_needed"

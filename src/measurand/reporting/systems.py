@@ -11,7 +11,7 @@ from measurand.reporting.blocks import Block, Cell, Column, Fold, Table, Text, n
 from measurand.reporting.cells import Remarks, without_empty
 from measurand.reporting.view import View
 from measurand.reporting.words import ESTIMATOR, UNBIASED, clean, joined, plural, show_count
-from measurand.result import Key, Row, show_number
+from measurand.result import Key, Row, show_interval, show_number
 
 #: Above so many pairs of systems only the summary is shown.
 MOST_PAIRS: Final = 60
@@ -77,7 +77,25 @@ def generalizability(view: View, criterion: str) -> list[Block]:
             "difference."
         )
     table = without_empty(f"G and Phi of this panel ({_size(view, criterion)})", columns, rows, remarks.all())
-    return [Text(said), table]
+    return [Text(said), table, *_these_items(view, criterion)]
+
+
+def _these_items(view: View, criterion: str) -> list[Block]:
+    """Say what G and the raters needed are if nobody asks about other items."""
+    g = view.first(criterion, "generalizability", "g_these_items")
+    if g is None or g.undefined or g.low is None:
+        return []
+    needed = view.defined(criterion, "decision", "raters_needed_these_items")
+    asked = [
+        f"{show_count(row.estimate)} {_range(row)} for G {show_number(float(row.keys['target']))}" for row in needed
+    ]
+    takes = f" Raters needed: {joined(asked)}." if asked else ""
+    said = (
+        f"With these very items, and only raters drawn anew, G is {show_number(g.estimate)} {show_interval(g)}: the "
+        "mean squares of systems and of system:rater suffice for that, and the interval is exact for normal "
+        f"effects.{takes}"
+    )
+    return [Text(said)]
 
 
 def _here(view: View, criterion: str, statistic: str, estimator: str) -> Row | None:

@@ -126,12 +126,9 @@ def icc_intervals(ms: TwoWay, *, confidence: float) -> list[Interval]:
     undefined = Interval(np.nan, np.nan)
     one = two = three = undefined
     if within > 0:
-        f = units / within
-        one = Interval(f / f_quantile(upper, n - 1, n * (k - 1)), f * f_quantile(upper, n * (k - 1), n - 1))
+        one = ratio_interval(units / within, n - 1, n * (k - 1), confidence=confidence)
     if residual > 0:
-        f = units / residual
-        df = (n - 1) * (k - 1)
-        three = Interval(f / f_quantile(upper, n - 1, df), f * f_quantile(upper, df, n - 1))
+        three = ratio_interval(units / residual, n - 1, (n - 1) * (k - 1), confidence=confidence)
         icc = float(icc_forms(ms)[0, 1])
         if icc < 1:
             a = k * icc / (n * (1 - icc))
@@ -149,6 +146,37 @@ def icc_intervals(ms: TwoWay, *, confidence: float) -> list[Interval]:
                 )
     single = [_single(one, k), two, _single(three, k)]
     return single + [Interval(_stepped_up(i.low, k), _stepped_up(i.high, k)) for i in single]
+
+
+def ratio_interval(f: float, df1: float, df2: float, *, confidence: float) -> Interval:
+    """Return the interval of the ratio of two expected mean squares from that of the mean squares.
+
+    Parameters
+    ----------
+    f : float
+        Ratio of two independent mean squares, each a multiple of a chi-squared variable.
+    df1, df2 : float
+        Degrees of freedom of the upper and the lower one.
+    confidence : float
+        Level; the interval is exact.
+
+    Returns
+    -------
+    Interval
+        f / F(df1, df2) to f F(df2, df1), with F the quantiles at (1 + confidence) / 2.
+
+    References
+    ----------
+    McGraw & Wong (1996), Psychological Methods 1, 30-46, table 7, the forms with two mean squares.
+
+    Examples
+    --------
+    >>> interval = ratio_interval(0.5855, 7, 14, confidence=0.95)
+    >>> round(interval.low, 3), round(interval.high, 3)
+    (0.173, 2.691)
+    """
+    upper = (1 + confidence) / 2
+    return Interval(f / f_quantile(upper, df1, df2), f * f_quantile(upper, df2, df1))
 
 
 def _single(ratio: Interval, k: int) -> Interval:
@@ -369,6 +397,37 @@ def items_needed(system: FloatArray, parts: Mapping[str, FloatArray], *, target:
         s["item:system"] + s["residual"] / n_raters,
         np.maximum(system, 0.0) * (1 - target) / target - s["system:rater"] / n_raters,
     )
+
+
+def coefficient_of_ratio(ratio: float) -> float:
+    """Return G from the ratio of the expected mean squares of system and system:rater, the items fixed.
+
+    With these very items the system variance is σ²_s + σ²_ps / n_p, its error σ²_sr / n_r + σ²_psr / (n_p n_r), and
+    G = 1 - E(MS_sr) / E(MS_s); 0 where the ratio is 1 or less.
+
+    References
+    ----------
+    Brennan (2001), Generalizability Theory, chapter 4 (a fixed facet of the universe of generalization).
+
+    Examples
+    --------
+    >>> round(coefficient_of_ratio(2.689), 3)
+    0.628
+    """
+    return max(1 - 1 / ratio, 0.0) if ratio > 0 else 0.0
+
+
+def raters_needed_of_ratio(ratio: float, *, target: float, n_raters: int) -> float:
+    """Return the smallest number of raters whose G reaches a target with these very items (see `coefficient_of_ratio`).
+
+    n_raters g / (1 - g) / (ratio - 1), rounded up, at least 1; infinite where the ratio is 1 or less.
+
+    Examples
+    --------
+    >>> raters_needed_of_ratio(2.689, target=0.8, n_raters=3)
+    8.0
+    """
+    return float(_needed(np.array(n_raters * target), np.array((ratio - 1) * (1 - target))))
 
 
 def _needed(error: FloatArray, room: FloatArray) -> FloatArray:
