@@ -1,11 +1,13 @@
-"""How fast are the mixed models, beside glmm, mixedlm and statsmodels in the same run?
+"""How fast are the mixed models, beside glmm, mixedlm, statsmodels and lme4 in the same run?
 
-Run:  python benchmarks/mixed.py    (in the environment of benchmarks/make_env.sh, with glmm, mixedlm, statsmodels)
+Run:  python benchmarks/mixed.py    (in the environment of benchmarks/make_env.sh, with glmm, mixedlm, statsmodels;
+                                     with Rscript and lmerTest on the path, lme4 as well)
 
 Fits by restricted maximum likelihood of rating ~ system + (1|item) + (1|rater) + (1|item:system) + (1|item:rater) +
 (1|system:rater), with the test of the systems where the peer has one: the panel of 24 items x 5 systems x 4 raters with
 8 % missing, that of 290 x 8 x 3 with 10 % missing and whole, and a crowd of 60,000 ratings by 270 raters (one to four
-an item, no systems). CPU seconds of this process, medians of alternating runs, peers and ours in turn. All panels are
+an item, no systems). CPU seconds, medians of alternating runs, peers and ours in turn; lme4 runs in a process of its
+own between ours and the next peer, and its time leaves out starting R and reading, which ours has. All panels are
 simulated here.
 """
 
@@ -13,12 +15,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
+import shutil
 import statistics
+import subprocess
+import tempfile
 import time
 import warnings
 from importlib import metadata
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -39,6 +46,16 @@ COMPONENTS = {
 }
 
 
+R_VERSIONS = {}
+
+
+class Timed(NamedTuple):
+    """What a solver in another process found, and the CPU seconds that it took there."""
+
+    components: dict
+    seconds: float
+
+
 def crowd(rng):
     """Return 60,000 ratings by 270 raters, one to four an item."""
     counts = rng.integers(1, 5, size=24_012)
@@ -52,9 +69,9 @@ def ours(frame):
     panel = panels(read_ratings(frame))[0]
     found = effects(panel)
     if panel.n_systems:
-        fit, test = system_fit(panel, found, "full")
-        return fit.components, test.statistic, test.df2
-    return random_fit(panel, found).components, None, None
+        fit, _ = system_fit(panel, found, "full")
+        return fit.components
+    return random_fit(panel, found).components
 
 
 def formula(frame):
@@ -75,14 +92,14 @@ def by_glmm(frame):
     import glmm
 
     fit = glmm.fit(keyed(frame), formula(frame))
-    return dict(zip([g[0].replace("_", ":") for g in fit.re_groups], map(float, fit.tau2), strict=True)), None, None
+    return dict(zip([g[0].replace("_", ":") for g in fit.re_groups], map(float, fit.tau2), strict=True))
 
 
 def by_mixedlm(frame):
     import mixedlm
 
-    fit = mixedlm.lmer(formula(frame), keyed(frame))
-    return {}, fit, None
+    mixedlm.lmer(formula(frame), keyed(frame))
+    return {}
 
 
 def by_statsmodels(frame):
@@ -92,7 +109,29 @@ def by_statsmodels(frame):
     data["one"] = 1
     parts = {name: f"0 + C({name})" for name in ("item", "rater", "item_system", "item_rater", "system_rater")}
     model = smf.mixedlm("rating ~ system", data, groups="one", vc_formula=parts, re_formula="0")
-    return {}, model.fit(reml=True), None
+    model.fit(reml=True)
+    return {}
+
+
+def by_lme4(frame):
+    """Return components and the CPU seconds of the fit and test alone, without the start of R."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "panel.csv"
+        keyed(frame).to_csv(path, index=False)
+        script = Path(__file__).parent / "lme4.R"
+        command = ["Rscript", str(script), str(path), formula(frame), "1"]
+        threads = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | threads)
+    said = json.loads(done.stdout.splitlines()[-1])
+    R_VERSIONS.update(said["versions"])
+    return Timed(said["components"], said["seconds"][0])
+
+
+def has_lme4():
+    """Whether R is there with lmerTest."""
+    if shutil.which("Rscript") is None:
+        return False
+    return subprocess.run(["Rscript", "-e", "library(lmerTest)"], capture_output=True, check=False).returncode == 0
 
 
 def make(n_items, n_systems, n_raters, missing):
@@ -109,8 +148,12 @@ def measure(name, frame, solvers, runs):
             start = time.process_time()
             with warnings.catch_warnings(), threadpool_limits(1):
                 warnings.simplefilter("ignore")
-                components[solver.__name__] = solver(frame)[0]
-            seconds[solver.__name__].append(time.process_time() - start)
+                found = solver(frame)
+            took = time.process_time() - start
+            if isinstance(found, Timed):
+                found, took = found
+            components[solver.__name__] = found
+            seconds[solver.__name__].append(took)
     mine = statistics.median(seconds["ours"])
     gap = max(
         (abs(value - components["ours"].get(key, np.nan)) for key, value in components.get("by_glmm", {}).items()),
@@ -134,13 +177,17 @@ def main():
     parser.add_argument("--slow", action="store_true", help="run statsmodels on the 24 x 5 x 4 panel, once (minutes)")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "mixed.json")
     options = parser.parse_args()
-    rows = [measure("60,000 ratings, 270 raters", crowd(np.random.default_rng(7)), [ours], 1)]
-    rows.append(measure("24x5x4, 8 % missing", make(24, 5, 4, 0.08), [ours, by_glmm, by_mixedlm], options.runs))
-    rows.append(measure("290x8x3, 10 % missing", make(290, 8, 3, 0.1), [ours, by_glmm, by_mixedlm], options.runs))
-    rows.append(measure("290x8x3, complete", make(290, 8, 3, 0.0), [ours, by_glmm, by_mixedlm], options.runs))
+    r = [by_lme4] if has_lme4() else []
+    every = [ours, by_glmm, by_mixedlm, *r]
+    rows = [measure("60,000 ratings, 270 raters", crowd(np.random.default_rng(7)), [ours, *r], 1)]
+    rows.append(measure("24x5x4, 8 % missing", make(24, 5, 4, 0.08), every, options.runs))
+    rows.append(measure("290x8x3, 10 % missing", make(290, 8, 3, 0.1), every, options.runs))
+    rows.append(measure("290x8x3, complete", make(290, 8, 3, 0.0), every, options.runs))
     if options.slow:
         rows.append(measure("24x5x4, 8 % missing, once", make(24, 5, 4, 0.08), [ours, by_statsmodels], 1))
-    versions = {name: metadata.version(name) for name in ("numpy", "scipy", "glmm", "mixedlm", "statsmodels")}
+    versions = {
+        name: metadata.version(name) for name in ("numpy", "scipy", "glmm", "mixedlm", "statsmodels")
+    } | R_VERSIONS
     options.out.parent.mkdir(exist_ok=True)
     options.out.write_text(json.dumps({"versions": versions, "rows": rows}, indent=1) + "\n")
     options.out.with_suffix(".md").write_text(table(rows, versions))
