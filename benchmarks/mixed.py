@@ -120,7 +120,7 @@ def by_lme4(frame):
         keyed(frame).to_csv(path, index=False)
         script = Path(__file__).parent / "lme4.R"
         command = ["Rscript", str(script), str(path), formula(frame), "1"]
-        threads = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+        threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | threads)
     said = json.loads(done.stdout.splitlines()[-1])
     R_VERSIONS.update(said["versions"])
