@@ -16,7 +16,8 @@ import pytest
 
 import measurand
 from measurand import cli
-from measurand.result import COLUMNS, Result
+from measurand.keys import COLUMNS
+from measurand.result import Result
 from measurand.simulate import two_emojis_panel
 from strategies import crossed
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from measurand.keys import COLUMNS, EXTRA, KEYS, NUMBER_KEYS, NUMBERS
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -21,53 +23,6 @@ SCHEMA: Final = "measurand/results/1"
 
 Key = str | int | float
 Verdict = Literal["pass", "warn", "fail", "undetermined", "not_applicable"]
-
-#: The keys that identify a number, per analysis. Other programs read these; a blank key means "all together".
-KEYS: Final[dict[str, tuple[str, ...]]] = {
-    "design": ("criterion",),
-    "raters": ("criterion", "rater"),
-    "agreement": ("criterion", "system", "missing"),
-    "agreement_pairs": ("criterion", "rater_a", "rater_b"),
-    "anova": ("criterion", "source"),
-    "system_test": ("criterion", "error_term", "model"),
-    "components": ("criterion", "estimator", "component"),
-    "generalizability": ("criterion", "estimator", "at_items", "at_raters"),
-    "decision": ("criterion", "estimator", "target", "at_items", "at_raters"),
-    "pairs": ("criterion", "system_a", "system_b", "unit"),
-    "leave_one_rater_out": ("criterion", "left_out", "system"),
-    "ranks": ("criterion", "system", "unit", "at_rank"),
-    "leave_one_block_out": ("criterion", "left_out", "system"),
-    "style": ("criterion", "rater"),
-    "missingness": ("criterion", "rater", "rating"),
-    "copies": ("criterion", "rater_a", "rater_b", "item", "system_a", "system_b"),
-}
-
-#: The columns that every row may fill, in the order of tables.
-COLUMNS: Final = (
-    "statistic",
-    "estimate",
-    "low",
-    "high",
-    "confidence",
-    "method",
-    "unit",
-    "n_items",
-    "n_raters",
-    "df1",
-    "df2",
-    "p",
-    "p_adjusted",
-    "attainable_p",
-    "undefined",
-    "note",
-)
-#: Columns of a single analysis beside the common ones.
-EXTRA: Final[dict[str, tuple[str, ...]]] = {"pairs": ("same_sign_all_raters",)}
-
-#: Keys that are numbers and may be unbounded; all others are names, also one that is spelled "inf".
-_NUMBER_KEYS: Final = ("target", "at_items", "at_raters")
-
-_NUMBERS: Final = ("estimate", "low", "high", "df1", "df2", "p", "p_adjusted", "attainable_p")
 
 
 class MeasurandError(ValueError):
@@ -145,7 +100,7 @@ class Row:
         fields: dict[str, Any] = {}
         for name in COLUMNS:
             if name in values:
-                fields[name] = _number(values[name]) if name in _NUMBERS else values[name]
+                fields[name] = _number(values[name]) if name in NUMBERS else values[name]
         if fields.get("estimate") is None:
             fields["estimate"] = math.nan
         keys = {key: _key(key, values[key]) for key in KEYS[analysis]}
@@ -499,4 +454,4 @@ def _number(value: Any) -> Any:
 
 
 def _key(name: str, value: Any) -> Any:
-    return _number(value) if name in _NUMBER_KEYS else value
+    return _number(value) if name in NUMBER_KEYS else value

@@ -20,13 +20,10 @@ from measurand.auditing.questions import (
     RELIABLE_AGREEMENT,
     Rows,
     finding,
-    percent,
-    short,
-    show_p,
-    spread_of,
     undetermined,
 )
 from measurand.result import Finding, Key, Row, Verdict, show_number
+from measurand.sentences import percent, short, show_p, spread_of
 
 
 def agreement(rows: Rows) -> Finding:

@@ -6,21 +6,9 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 
-from measurand.auditing.questions import (
-    ALPHA,
-    COMPLETE,
-    PAPER,
-    Rows,
-    count,
-    finding,
-    percent,
-    short,
-    show_p,
-    spread_of,
-    undetermined,
-    without_systems,
-)
+from measurand.auditing.questions import ALPHA, COMPLETE, PAPER, Rows, finding, undetermined, without_systems
 from measurand.result import Finding, Key, Row, Verdict, show_number
+from measurand.sentences import count, percent, short, show_p, spread_of
 
 
 def systems_differ(rows: Rows) -> Finding:

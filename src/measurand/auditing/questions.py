@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from measurand.result import Finding, Key, Row, Verdict, show_number
+from measurand.result import Finding, Key, Row, Verdict
 
 ALPHA: Final = 0.05
 RELIABLE_AGREEMENT: Final = 0.667
@@ -82,38 +81,6 @@ def finding(
         if row is not None
     ]
     return Finding(name, question, verdict, statement, remedy, rows.criterion, references, source)
-
-
-def show_p(value: float | None) -> str:
-    """Return a p value as sentences have it."""
-    if value is None:
-        return "p not defined"
-    return "p < .0001" if value < 1e-4 else f"p = {show_number(float(f'{value:.2g}'))}"
-
-
-def short(value: float) -> str:
-    """Three digits: enough for a sentence; the row has them all."""
-    if math.isnan(value) or math.isinf(value) or value == 0:
-        return show_number(value)
-    return show_number(float(f"{value:.3g}"))
-
-
-def count(value: float) -> str:
-    """Return a number of raters or items, never for infinity."""
-    return "never" if math.isinf(value) else show_number(value)
-
-
-def spread_of(row: Row) -> str:
-    """Return an interval as ``low to high``."""
-    if row.low is None or row.high is None:
-        return ""
-    width = row.high - row.low
-    return f"{show_number(row.low, width=width)} to {show_number(row.high, width=width)}"
-
-
-def percent(confidence: float | None) -> str:
-    """Return a level of confidence in percent."""
-    return f"{100 * (confidence or 0.95):g} %"
 
 
 def without_systems(rows: Rows, name: str, question: str) -> Finding | None:

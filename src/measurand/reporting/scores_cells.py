@@ -1,0 +1,105 @@
+"""Cells that the tables of scores share: arms, differences, marks against anchors; and what kinds of rows are called."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from measurand.reporting import cells
+from measurand.reporting.blocks import Cell, name_cell
+from measurand.reporting.cells import Remarks
+from measurand.reporting.scores_view import Arm, Scores, Side, protocol_words, side
+from measurand.reporting.words import clean, shorten, show_estimate
+from measurand.result import Row, show_interval
+
+#: Anchors and baselines, as rows of a table.
+ANCHOR: Final[dict[str, str]] = {
+    "pairwise": "one rater against another",
+    "leave_one_out": "mean of the other raters against one",
+    "noise_ceiling": "noise ceiling: the true score against one rater",
+    "rater_calibrated": "one rater, calibrated as the systems, against another",
+    "leave_one_out_calibrated": "mean of the others, calibrated, against one",
+}
+#: The same in a column's head or beside a line.
+ANCHOR_SHORT: Final[dict[str, str]] = {
+    "pairwise": "one rater",
+    "leave_one_out": "mean of the others",
+    "noise_ceiling": "noise ceiling",
+    "rater_calibrated": "one rater, calibrated",
+    "leave_one_out_calibrated": "mean of the others, calibrated",
+}
+BASELINE: Final[dict[str, str]] = {
+    "all_low": "the lowest level for every item",
+    "all_high": "the highest level for every item",
+    "uniform_random": "a random level for every item",
+    "criterion_mean": "the criterion's mean rating for every item",
+    "marginal": "a rating drawn from the criterion's own",
+    "shuffled": "the system's own answers, dealt to other items",
+}
+#: What is redrawn, in words.
+REDRAWN: Final[dict[str, str]] = {
+    "item": "items redrawn",
+    "group": "groups of items redrawn",
+    "rater": "raters redrawn",
+    "item+rater": "items and raters redrawn",
+    "group+rater": "groups of items and raters redrawn",
+}
+MARK_OF: Final[dict[Side, str]] = {"above": "▲", "below": "▼", "open": "≈", "": "–"}
+
+
+def redrawn(unit: str) -> str:
+    """Return what an interval redraws, in words."""
+    return REDRAWN.get(unit, clean(unit))
+
+
+def arm_cell(arm: Arm, *, with_protocol: bool) -> Cell:
+    """Return the cell of an arm, its protocol below the system where systems do not share it."""
+    cell = name_cell(arm[0])
+    if not with_protocol:
+        return cell
+    return Cell(cell.text, shorten(protocol_words(arm[1:]), 44), cell.title, is_name=True)
+
+
+def difference(row: Row | None, remarks: Remarks | None = None) -> Cell:
+    """Return the cell of a difference, with a sign in front."""
+    cell = cells.estimate(row, remarks)
+    if row is None or row.undefined:
+        return cell
+    return Cell(signed(row), cell.small, cell.title)
+
+
+def signed(row: Row) -> str:
+    """Return a difference with its sign."""
+    text = show_estimate(row)
+    return f"+{text}" if row.estimate > 0 and text.strip("0.") else text
+
+
+def standing(view: Scores, arm: Arm, anchor: str) -> Cell:
+    """Return where an arm stands against an anchor: a mark with words, the difference with its interval below."""
+    row = view.against(arm, anchor)
+    if row is None:
+        return Cell("–")
+    if row.undefined:
+        return Cell("–", title=clean(row.undefined))
+    where = side(row)
+    wider = side(view.against(arm, anchor, unit=view.both)) if view.both and view.both != view.unit else ""
+    text = {"above": "above", "below": "below", "open": "not told apart", "": ""}[where]
+    mark = MARK_OF[where]
+    if where in ("above", "below") and wider == where:
+        mark = mark * 2
+    return Cell(f"{mark} {text}".strip(), f"{signed(row)} {show_interval(row)}".strip())
+
+
+def legend(view: Scores) -> str:
+    """Return what the marks against anchors mean."""
+    said = (
+        "▲ above and ▼ below an anchor: the interval of the paired difference, which stands beneath, excludes 0; ≈ it "
+        "does not."
+    )
+    if view.both and view.both != view.unit:
+        said += (
+            " One mark holds for these raters; two (▲▲, ▼▼) hold for other raters of their kind, too: the interval "
+            "that redraws raters as well excludes 0."
+        )
+    else:
+        said += " It holds for these raters; no interval here redraws raters."
+    return said

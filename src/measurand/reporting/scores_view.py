@@ -1,0 +1,305 @@
+"""A scoring run by what a page asks of it: its main path and set, its arms by protocol, and every row by its keys."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Final, Literal
+
+from measurand.keys import KEYS
+from measurand.reporting.words import called, clean
+from measurand.result import Key, Result, Row
+
+#: System, readout, phrasing, variant; and the last three, which systems that are compared share.
+Arm = tuple[str, str, str, str]
+Protocol = tuple[str, str, str]
+Side = Literal["above", "below", "open", ""]
+
+ARM_KEYS: Final = ("system", "readout", "phrasing", "variant")
+PATH_KEYS: Final = ("calibration", "fit", "target", "ties", "aggregate")
+#: The readout that is made from stored probabilities as a control.
+BINARIZED: Final = "binarized"
+#: Statistics of which less is better.
+_OF_ERROR: Final = ("mean_absolute_error",)
+_IS_CONTROL: Final = re.compile(r"(^|, )control=")
+_IS_ATTEMPT: Final = re.compile(r"(^|, )attempt=")
+
+
+class Scores:
+    """The rows of a scoring run, found by their keys.
+
+    Parameters
+    ----------
+    result : Result
+        What `measurand score` made, perhaps with gates beside it.
+
+    Examples
+    --------
+    >>> keys = {"system": "S", "set": "all", "calibration": "none", "aggregate": "pooled"}
+    >>> view = Scores(Result([Row("scores", keys, "kappa_quadratic", 0.4, 0.3, 0.5, unit="item")]))
+    >>> view.main, view.score(view.arms[0]).estimate
+    ({'criterion': '', 'set': 'all'}, 0.4)
+    """
+
+    def __init__(self, result: Result) -> None:
+        self.result = result
+        self.settings: Mapping[str, Any] = result.settings.get("scores", {})
+        self._index: dict[tuple[str, str, tuple[Key, ...]], list[Row]] = defaultdict(list)
+        self._by: dict[tuple[str, str], list[Row]] = defaultdict(list)
+        for row in result.rows:
+            values = tuple(row.keys.get(key, "") for key in KEYS[row.analysis])
+            self._index[row.analysis, row.statistic, values].append(row)
+            self._by[row.analysis, row.statistic].append(row)
+        scores = [row for row in result.rows if row.analysis == "scores"]
+        named = self.settings.get("statistics") or [row.statistic for row in scores[:1]]
+        self.statistics: list[str] = list(named)
+        self.statistic: str = self.statistics[0] if self.statistics else "kappa_quadratic"
+        of_main = [row for row in scores if row.statistic == self.statistic]
+        self.path: dict[str, Key] = {key: of_main[0].keys.get(key, "") if of_main else "" for key in PATH_KEYS}
+        units = self.settings.get("over") or [row.unit for row in scores if row.unit]
+        self.units: list[str] = list(dict.fromkeys(units))
+        self.arms: list[Arm] = list(dict.fromkeys(arm_of(row) for row in scores))
+        self.criteria: list[str] = list(
+            dict.fromkeys(str(row.keys.get("criterion", "")) for row in of_main if not row.keys.get("set", ""))
+        )
+        self.has_sets = any(row.keys.get("set", "") for row in of_main)
+        self.is_error = self.statistic in _OF_ERROR
+
+    def all(self, analysis: str, statistic: str) -> list[Row]:
+        """Return every row of a statistic."""
+        return self._by.get((analysis, statistic), [])
+
+    def find(self, analysis: str, statistic: str, keys: Mapping[str, Key], unit: str = "") -> Row | None:
+        """Return the row with exactly these keys, over a unit where it has one; the headline's if none is named."""
+        found = self._index.get((analysis, statistic, tuple(keys.get(key, "") for key in KEYS[analysis])), [])
+        for wanted in (unit or self.unit, ""):
+            for row in found:
+                if row.unit == wanted:
+                    return row
+        return found[0] if found and not unit else None
+
+    @property
+    def unit(self) -> str:
+        """What the headline's intervals redraw."""
+        return self.units[0] if self.units else ""
+
+    @property
+    def both(self) -> str:
+        """The unit that redraws raters beside items or groups, blank if there is none."""
+        return next((unit for unit in self.units if unit.endswith("+rater")), "")
+
+    @cached_property
+    def main(self) -> dict[str, Key]:
+        """The criterion or set that the headline is about: the only criterion, the reliable ones, or all."""
+        if not self.has_sets:
+            return {"criterion": self.criteria[0] if self.criteria else "", "set": ""}
+        reliable = [row for row in self.all("scores", self.statistic) if row.keys.get("set", "") == "reliable"]
+        return {"criterion": "", "set": "reliable" if any(not row.undefined for row in reliable) else "all"}
+
+    @property
+    def threshold(self) -> float:
+        """Interval alpha from which a criterion is reliable."""
+        return float(self.settings.get("reliable", 0.3))
+
+    @cached_property
+    def alphas(self) -> dict[str, Row]:
+        """Interval alpha of each criterion."""
+        return {str(row.keys["criterion"]): row for row in self.all("criteria", "alpha_interval")}
+
+    @property
+    def n_reliable(self) -> int:
+        """Criteria whose alpha reaches the threshold."""
+        return sum(row.estimate >= self.threshold for row in self.alphas.values())
+
+    @cached_property
+    def protocols(self) -> dict[Protocol, list[Arm]]:
+        """The arms by what systems share, the headline's first, then others, then repeated attempts and controls."""
+        out: dict[Protocol, list[Arm]] = {}
+        for arm in self.arms:
+            out.setdefault(arm[1:], []).append(arm)
+        first = max(len(arms) for arms in out.values()) if out else 0
+
+        def place(protocol: Protocol) -> tuple[bool, bool, bool]:
+            return is_control(protocol), bool(_IS_ATTEMPT.search(protocol[2])), len(out[protocol]) < first
+
+        ordered = sorted(out, key=place)
+        # Only the headline's protocol moves to the front for its size; the others stay as they came.
+        rest = sorted((one for one in out if one not in ordered[:1]), key=lambda one: place(one)[:2])
+        return {protocol: out[protocol] for protocol in [*ordered[:1], *rest]}
+
+    @cached_property
+    def plain(self) -> list[Protocol]:
+        """Protocols that are no controls; all of them where every one is."""
+        found = [protocol for protocol in self.protocols if not is_control(protocol)]
+        return found or list(self.protocols)
+
+    def score(
+        self,
+        arm: Arm,
+        scope: Mapping[str, Key] | None = None,
+        *,
+        statistic: str = "",
+        path: Mapping[str, Key] | None = None,
+        unit: str = "",
+    ) -> Row | None:
+        """Return what an arm scores: on the headline's path, scope and statistic unless others are named."""
+        keys = {
+            **keys_of(arm),
+            **(self.main if scope is None else scope),
+            **(self.path if path is None else path),
+        }
+        return self.find("scores", statistic or self.statistic, keys, unit)
+
+    def anchor(self, name: str, scope: Mapping[str, Key] | None = None, unit: str = "") -> Row | None:
+        """Return an anchor, on whatever path it was computed."""
+        at = self.main if scope is None else scope
+        paths = dict.fromkeys(
+            tuple(row.keys.get(key, "") for key in PATH_KEYS)
+            for row in self.all("anchors", "kappa_quadratic")
+            if row.keys["anchor"] == name
+        )
+        for path in paths:
+            keys = {"anchor": name, **at, **dict(zip(PATH_KEYS, path, strict=True))}
+            row = self.find("anchors", "kappa_quadratic", keys, unit)
+            if row is not None:
+                return row
+        return None
+
+    @cached_property
+    def anchors(self) -> list[str]:
+        """The anchors of the run."""
+        return list(dict.fromkeys(str(row.keys["anchor"]) for row in self.all("anchors", "kappa_quadratic")))
+
+    def against(
+        self, arm: Arm, anchor: str, scope: Mapping[str, Key] | None = None, unit: str = "", statistic: str = ""
+    ) -> Row | None:
+        """Return the difference of an arm from an anchor (or a test of it: ``p_max_t``)."""
+        keys: dict[str, Key] = {
+            "contrast": "anchor",
+            "of": self.statistic,
+            **keys_of(arm),
+            "a": arm[0],
+            "b": anchor,
+            **(self.main if scope is None else scope),
+            **self.path,
+        }
+        return self.find("contrasts", statistic or "difference", keys, unit)
+
+    def contrasts(self, kind: str, statistic: str = "difference") -> list[Row]:
+        """Return the contrasts of one kind at the headline's scope, over the headline's unit where they have one."""
+        return [
+            row
+            for row in self.all("contrasts", statistic)
+            if row.keys["contrast"] == kind
+            and row.unit in ("", self.unit)
+            and {key: row.keys.get(key, "") for key in ("criterion", "set")} == self.main
+        ]
+
+    def beside(self, row: Row, statistic: str = "", unit: str = "", **keys: Key) -> Row | None:
+        """Return the row that differs from this one in what is named alone."""
+        return self.find(row.analysis, statistic or row.statistic, {**row.keys, **keys}, unit)
+
+    def pair(self, protocol: Protocol, a: str, b: str, unit: str = "") -> tuple[Row | None, bool]:
+        """Return the contrast of two systems, and whether it stands the other way round (b minus a)."""
+        for first, second, turned in ((a, b, False), (b, a, True)):
+            keys: dict[str, Key] = {
+                "contrast": "system",
+                "of": self.statistic,
+                **dict(zip(ARM_KEYS[1:], protocol, strict=True)),
+                "a": first,
+                "b": second,
+                **self.main,
+                **self.path,
+            }
+            row = self.find("contrasts", "difference", keys, unit)
+            if row is not None:
+                return row, turned
+        return None, False
+
+    def ranked(self, arms: Iterable[Arm], scope: Mapping[str, Key] | None = None) -> list[Arm]:
+        """Return arms from best to worst; those without a score last."""
+
+        def place(arm: Arm) -> tuple[bool, float]:
+            row = self.score(arm, scope)
+            if row is None or row.undefined:
+                return True, 0.0
+            return False, row.estimate if self.is_error else -row.estimate
+
+        return sorted(arms, key=place)
+
+    @cached_property
+    def failed(self) -> dict[Arm, list[str]]:
+        """The gates that each arm failed, where gates were asked; a name is blank where only the failing is known."""
+        out: dict[Arm, list[str]] = {}
+        for row in self.all("gates", "passed"):
+            if row.estimate == 0:
+                out.setdefault(arm_of(row), []).append(str(row.keys["gate"]))
+        for keys in self.settings.get("excluded", []):
+            system, readout, phrasing, variant = (str(value) for value in keys)
+            out.setdefault((system, readout, phrasing, variant), [""])
+        return out
+
+    @cached_property
+    def gated(self) -> set[Arm]:
+        """The arms that gates were asked of."""
+        return {arm_of(row) for row in self.all("gates", "passed")} | set(self.failed)
+
+    def scope_words(self) -> str:
+        """Return what the headline is about, in words."""
+        if not self.has_sets:
+            return ""
+        if self.main["set"] == "reliable":
+            return (
+                f"mean over the {self.n_reliable} of {len(self.criteria)} criteria that raters agree on (interval "
+                f"alpha of {self.threshold:g} or more)"
+            )
+        return f"mean over all {len(self.criteria)} criteria"
+
+
+def arm_of(row: Row) -> Arm:
+    """Return the arm that a row is about."""
+    system, readout, phrasing, variant = (str(row.keys.get(key, "")) for key in ARM_KEYS)
+    return system, readout, phrasing, variant
+
+
+def keys_of(arm: Arm) -> dict[str, Key]:
+    """Return an arm as key columns."""
+    return dict(zip(ARM_KEYS, arm, strict=True))
+
+
+def is_control(protocol: Protocol) -> bool:
+    """Whether a protocol is a control: answers cut to yes and no, or a control input."""
+    return protocol[0] == BINARIZED or bool(_IS_CONTROL.search(protocol[2]))
+
+
+def protocol_words(protocol: Sequence[str], blank: str = "") -> str:
+    """Return a protocol in words, those of a system alone left out."""
+    return ", ".join(clean(part) for part in protocol if part) or blank
+
+
+def arm_words(arm: Arm) -> str:
+    """Return an arm in words.
+
+    Examples
+    --------
+    >>> arm_words(("S1", "verification", "", "")), arm_words(("S1", "", "", ""))
+    ('S1 (verification)', 'S1')
+    """
+    more = protocol_words(arm[1:])
+    return f"{called(arm[0])} ({more})" if more else called(arm[0])
+
+
+def side(row: Row | None) -> Side:
+    """Return on which side of 0 the interval of a difference lies, blank where there is none."""
+    if row is None or row.undefined or row.low is None or row.high is None:
+        return ""
+    return "above" if row.low > 0 else "below" if row.high < 0 else "open"
+
+
+def is_told_apart(row: Row | None) -> bool:
+    """Whether the adjusted p of a difference is below the level that its interval has."""
+    if row is None or row.p_adjusted is None:
+        return False
+    return row.p_adjusted < 1 - (row.confidence or 0.95)

@@ -1,0 +1,189 @@
+"""Human anchors: what raters score against each other, on the same path and in the same replicates as systems."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import numpy as np
+
+from measurand.result import MeasurandError
+from measurand.scoring.answered import Answered, Folds
+from measurand.scoring.field import Criterion
+from measurand.scoring.opponents import Opponents
+from measurand.scoring.paths import Aggregate, Path, kappa, moments_on
+from measurand.stats.inference import FloatArray
+from measurand.stats.kappa import Moments, concordance
+
+Anchor = Literal["pairwise", "leave_one_out", "noise_ceiling", "rater_calibrated", "leave_one_out_calibrated"]
+
+ANCHORS: Final[dict[str, str]] = {
+    "pairwise": "one rater against another rater",
+    "leave_one_out": "the rounded mean of the other raters against the rater left out",
+    "noise_ceiling": "the root of the pairwise anchor: what answers equal to the true score would reach",
+    "rater_calibrated": "one rater, calibrated as the systems are, against another rater",
+    "leave_one_out_calibrated": "the mean of the others, calibrated as the systems are, against the rater left out",
+}
+
+#: Pairs of raters that aggregation by identity goes through one by one.
+MOST_PAIRS: Final = 2_000
+
+
+def anchor_kappa(name: str, opponents: Opponents, path: Path, folds: Folds) -> FloatArray:
+    """Return an anchor's quadratic kappa in every replicate.
+
+    Parameters
+    ----------
+    name : str
+        One of `ANCHORS`.
+    opponents : Opponents
+        The ratings and what each replicate draws. A rater drawn twice is one person: never scored against himself.
+    path : Path
+        Aggregation, and for the calibrated anchors the calibration of the systems.
+    folds : Folds
+        For calibration fitted on other folds.
+
+    Returns
+    -------
+    ndarray, shape (n_rows,)
+        NaN where no item has two raters, where nothing varies, and for the noise ceiling where raters agree less than
+        by chance.
+
+    References
+    ----------
+    Pooled pairs of raters: Hallmen et al. (2026), arXiv 2610.08162, section 3; made symmetric here, so that the order
+    of raters does not matter.
+    """
+    if name == "pairwise":
+        return _pairwise(opponents, path.aggregate)
+    if name == "noise_ceiling":
+        found = _pairwise(opponents, path.aggregate)
+        return np.asarray(np.sqrt(found, out=np.full(len(found), np.nan), where=found >= 0))
+    if name == "leave_one_out":
+        return _over_raters(opponents, path, folds, mean_of_others=True, calibrated=False)
+    if name == "rater_calibrated":
+        return _over_raters(opponents, path, folds, mean_of_others=False, calibrated=True)
+    if name == "leave_one_out_calibrated":
+        return _over_raters(opponents, path, folds, mean_of_others=True, calibrated=True)
+    raise MeasurandError(f"anchor {name!r}; allowed are {', '.join(ANCHORS)}")
+
+
+def _pairwise(opponents: Opponents, aggregate: Aggregate) -> FloatArray:
+    if aggregate == "identity":
+        return _pairwise_by_identity(opponents)
+    of, weights = opponents.criterion, opponents.weights
+    if opponents.raters is None:
+        count, total, square = of.count, of.total, of.square
+        n, x, xx, xy = count * (count - 1), (count - 1) * total, (count - 1) * square, total**2 - square
+        sums = np.asarray(weights @ np.column_stack([n, x, xx, xy])).T
+    else:
+        drawn = opponents.raters
+        count, total, square = opponents.sums
+        # Two draws of one rater are no pair: each rater's products with himself are taken out.
+        own = drawn**2 @ of.is_rated.T, drawn**2 @ of.filled.T, drawn**2 @ (of.filled**2).T
+        parts = (count**2 - own[0], count * total - own[1], count * square - own[2], total**2 - own[2])
+        sums = np.stack([np.einsum("ri,ri->r", weights, part) for part in parts])
+    n, x, xx, xy = sums
+    return concordance(Moments(n, x, x, xx, xx, xy))
+
+
+def _pairwise_by_identity(opponents: Opponents) -> FloatArray:
+    """Return the mean over pairs of raters of their kappa, pairs with fewer than two common items left out."""
+    of, weights = opponents.criterion, opponents.weights
+    n_raters = of.ratings.shape[1]
+    n_pairs = n_raters * (n_raters - 1) // 2
+    if n_pairs > MOST_PAIRS:
+        raise MeasurandError(
+            f"{n_raters} raters make {n_pairs:,} pairs; aggregation by identity takes at most {MOST_PAIRS:,}. Pool the "
+            "pairs instead (--aggregate pooled)"
+        )
+    total, times = np.zeros(len(weights)), np.zeros(len(weights))
+    for a in range(n_raters):
+        for b in range(a + 1, n_raters):
+            both = (of.is_rated[:, a] * of.is_rated[:, b]) > 0
+            if not both.any():
+                continue
+            x, y = of.filled[both, a], of.filled[both, b]
+            sums = np.asarray(weights[:, both] @ np.column_stack([np.ones(len(x)), x, y, x**2, y**2, x * y])).T
+            found = concordance(Moments(*sums))
+            counted = ~np.isnan(found) & (sums[0] >= 2)
+            of_pair = counted if opponents.raters is None else counted * opponents.raters[:, a] * opponents.raters[:, b]
+            total += np.where(counted, found, 0.0) * of_pair
+            times += of_pair
+    return np.asarray(np.divide(total, times, out=np.full(len(total), np.nan), where=times > 0))
+
+
+def _over_raters(
+    opponents: Opponents, path: Path, folds: Folds, *, mean_of_others: bool, calibrated: bool
+) -> FloatArray:
+    """Return kappa of each rater, or of the mean of the others, against those left over; pooled or averaged."""
+    of, drawn = opponents.criterion, opponents.raters
+    if mean_of_others and drawn is not None and calibrated:
+        return np.full(len(opponents.weights), np.nan)  # its order differs in every replicate
+    route = path if calibrated and path.calibration == "rank" else path.uncalibrated()
+    n_raters = of.ratings.shape[1]
+    pooled: list[Moments] = []
+    total, times = np.zeros(len(opponents.weights)), np.zeros(len(opponents.weights))
+    for rater in range(n_raters):
+        is_rater = np.arange(n_raters) == rater
+        against = opponents.against(is_rater if mean_of_others else ~is_rater)
+        if mean_of_others and drawn is not None:
+            found = [_mean_of_drawn(opponents, rater)]
+        else:
+            answered = _others(of, rater, rounded=not calibrated) if mean_of_others else _own(of, rater)
+            if len(answered.present) == 0:
+                continue
+            found = moments_on(answered, against, route, folds)
+        if path.aggregate == "identity":
+            # Of a rater against the others identity means each of the others; of a mean it is the rater left out.
+            each = kappa(_own(of, rater), against, route, folds) if not mean_of_others else _mean_kappa(found)
+            counted = ~np.isnan(each) * (np.ones(len(each)) if drawn is None else drawn[:, rater])
+            total += np.where(np.isnan(each), 0.0, each) * counted
+            times += counted
+            continue
+        if drawn is not None:
+            found = [Moments(*(part * drawn[:, rater] for part in one)) for one in found]
+        pooled = found if not pooled else [one.plus(other) for one, other in zip(pooled, found, strict=True)]
+    if path.aggregate == "identity":
+        return np.asarray(np.divide(total, times, out=np.full(len(total), np.nan), where=times > 0))
+    if not pooled:
+        return np.full(len(opponents.weights), np.nan)
+    return _mean_kappa(pooled)
+
+
+def _mean_kappa(repetitions: list[Moments]) -> FloatArray:
+    return np.asarray(np.mean([concordance(one) for one in repetitions], axis=0))
+
+
+def _own(of: Criterion, rater: int) -> Answered:
+    """Return one rater's ratings as answers, where others rated, too."""
+    return Answered(np.where(of.count >= 2, of.ratings[:, rater], np.nan))
+
+
+def _others(of: Criterion, rater: int, *, rounded: bool) -> Answered:
+    """Return the mean of all raters but one as answers to the items that this one rated."""
+    rated = of.is_rated[:, rater]
+    count = of.count - rated
+    there = (count > 0) & (rated > 0)
+    mean = np.divide(of.total - of.filled[:, rater], count, out=np.full(len(count), np.nan), where=there)
+    return Answered(of.rounded(mean) if rounded else mean)
+
+
+def _mean_of_drawn(opponents: Opponents, rater: int) -> Moments:
+    """Return the moments of the rounded mean of the other drawn raters against one rater."""
+    of, drawn = opponents.criterion, opponents.raters
+    rated = of.is_rated[:, rater] > 0
+    others = np.arange(of.ratings.shape[1]) != rater
+    times = np.zeros((len(opponents.weights), 1)) if drawn is None else drawn * others
+    count, total = times @ of.is_rated[rated].T, times @ of.filled[rated].T
+    mean = of.rounded(np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0))
+    weights = np.where(np.isnan(mean), 0.0, opponents.weights[:, rated])
+    x, y = np.nan_to_num(mean), of.filled[rated, rater]
+    weighted = weights * x
+    return Moments(
+        weights.sum(axis=1),
+        weighted.sum(axis=1),
+        weights @ y,
+        np.einsum("ri,ri->r", weighted, x),
+        weights @ y**2,
+        weighted @ y,
+    )

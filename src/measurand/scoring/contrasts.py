@@ -1,0 +1,337 @@
+"""Paired differences on shared draws: systems, anchors, baselines, readouts, phrasings, attempts, controls, fits."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from measurand.result import Key, Row
+from measurand.scoring.answered import Answered
+from measurand.scoring.opponents import Opponents
+from measurand.scoring.paths import Path, kappa
+from measurand.scoring.run import Run, Scope
+from measurand.stats.inference import FloatArray, holm
+
+#: Scores under every tie rule and target, by the values of an arm's keys, the scope and the path.
+Points = Mapping[tuple[tuple[Key, ...], Scope, Path], float]
+
+#: What may tell two arms of one system apart and is contrasted.
+PROTOCOL_CONTRASTS: Final = ("readout", "phrasing", "prefill", "attempt", "control", "protocol")
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A paired difference: its row, and the replicates behind it."""
+
+    row: Row
+    draws: FloatArray
+
+
+def bootstrap_p(values: FloatArray) -> float:
+    """Return the two-sided p of a difference whose replicates, centred on it, stand in for its null distribution.
+
+    Parameters
+    ----------
+    values : ndarray, shape (1 + n_replicates,)
+        The difference and its replicates.
+
+    Returns
+    -------
+    float
+        (1 + hits) / (1 + replicates), never 0; NaN where undefined.
+
+    Examples
+    --------
+    >>> round(bootstrap_p(np.array([3.0, 2.0, 4.0, 3.5])), 2)
+    0.25
+    """
+    draws = values[1:][~np.isnan(values[1:])]
+    if np.isnan(values[0]) or len(draws) == 0:
+        return np.nan
+    # Replicates that differ from the bar by rounding dust alone reach it.
+    bar = abs(values[0]) - 1e-12 * max(1.0, abs(values[0]))
+    return float((1 + (np.abs(draws - values[0]) >= bar).sum()) / (1 + len(draws)))
+
+
+def max_t(differences: FloatArray) -> FloatArray:
+    """Return p values adjusted for many differences by the largest studentised deviation of each replicate.
+
+    Parameters
+    ----------
+    differences : ndarray, shape (1 + n_replicates, n_differences)
+        The differences and their replicates on shared draws.
+
+    Returns
+    -------
+    ndarray, shape (n_differences,)
+        Single-step max-T; NaN where a difference is undefined or does not vary.
+
+    References
+    ----------
+    Westfall & Young (1993), Resampling-Based Multiple Testing, section 2.3; Romano & Wolf (2005), JASA 100, 94-108.
+
+    Examples
+    --------
+    >>> max_t(np.array([[2.0], [2.5], [1.0], [2.4]])).round(2).tolist()
+    [0.25]
+    """
+    point, draws = differences[0], differences[1:]
+    error = np.nanstd(draws, axis=0) if len(draws) else np.zeros(len(point))
+    used = (error > 0) & ~np.isnan(point)
+    out = np.full(len(point), np.nan)
+    if not used.any():
+        return out
+    whole = ~np.isnan(draws[:, used]).any(axis=1)
+    largest = (np.abs(draws[whole][:, used] - point[used]) / error[used]).max(axis=1, initial=0.0)
+    bar = np.abs(point[used]) / error[used] * (1 - 1e-12)
+    out[used] = (1 + (largest[:, None] >= bar[None, :]).sum(axis=0)) / (1 + len(largest))
+    return out
+
+
+def contrast_rows(run: Run, points: Points) -> list[Row]:
+    """Return all paired differences of a run; `points` are those of `tables.sensitivity_points`."""
+    rows: list[Row] = []
+    for over in run.stores:
+        rows += [one.row for one in system_contrasts(run, over)]
+        rows += [one.row for one in anchor_contrasts(run, over)]
+    rows += [one.row for one in protocol_contrasts(run)]
+    rows += _matched(run)
+    rows += [one.row for one in _leakage(run)]
+    rows += _ranges(run, points)
+    return rows
+
+
+def _difference(
+    run: Run,
+    keys: Mapping[str, Key],
+    a: FloatArray,
+    b: FloatArray,
+    scope: Scope,
+    over: str,
+    note: str = "",
+) -> Contrast:
+    first, second = run.columns([a, b], scope, run.stores[over])
+    values = first - second
+    undefined = "one of the two has no score here"
+    full = {**keys, **scope.keys}
+    row = run.row(
+        "contrasts", full, "difference", values, over=over, n_items=run.field.n_items, undefined=undefined, note=note
+    )
+    p = bootstrap_p(values)
+    if not np.isnan(p):
+        row = replace(row, p=p, attainable_p=1 / len(values))
+    return Contrast(replace(row, n_raters=run.field.n_raters), values)
+
+
+def _adjusted(found: list[Contrast]) -> list[Contrast]:
+    """Return contrasts of one family with Holm's adjusted p, and the max-T p as rows of their own."""
+    if not found:
+        return []
+    adjusted = holm(np.array([np.nan if one.row.p is None else one.row.p for one in found]))
+    out = [
+        Contrast(one.row if np.isnan(p) else replace(one.row, p_adjusted=float(p)), one.draws)
+        for one, p in zip(found, adjusted, strict=True)
+    ]
+    if len(found) == 1:
+        return out
+    for one, p in zip(found, max_t(np.column_stack([one.draws for one in found])), strict=True):
+        if not np.isnan(p):
+            note = "the estimate is the p value adjusted by max-T over the family; a test has no interval"
+            row = Row("contrasts", one.row.keys, "p_max_t", float(p), unit=one.row.unit, p=float(p), note=note)
+            out.append(Contrast(replace(row, attainable_p=1 / len(one.draws)), one.draws))
+    return out
+
+
+def _families(run: Run) -> dict[tuple[str, str, str], list[int]]:
+    """Return the arms that differ in their system alone, by the protocol that they share."""
+    out: dict[tuple[str, str, str], list[int]] = {}
+    for position, one in enumerate(run.contenders):
+        key = (str(one.keys["readout"]), str(one.keys["phrasing"]), str(one.keys["variant"]))
+        out.setdefault(key, []).append(position)
+    return out
+
+
+def system_contrasts(run: Run, over: str) -> list[Contrast]:
+    """Return the differences of every two systems under one protocol."""
+    out: list[Contrast] = []
+    store = run.stores[over]
+    for (readout, phrasing, variant), members in _families(run).items():
+        for scope in run.headlines:
+            family = []
+            for i, j in itertools.combinations(members, 2):
+                keys: dict[str, Key] = {
+                    "contrast": "system",
+                    "of": run.measure.name,
+                    "readout": readout,
+                    "phrasing": phrasing,
+                    "variant": variant,
+                    "a": run.contenders[i].keys["system"],
+                    "b": run.contenders[j].keys["system"],
+                    **run.path_keys(run.path, run.measure),
+                }
+                family.append(_difference(run, keys, run.arm(i, store=store), run.arm(j, store=store), scope, over))
+            out += _adjusted(family)
+    return out
+
+
+def anchor_contrasts(run: Run, over: str) -> list[Contrast]:
+    """Return the difference of every arm from every anchor; only for quadratic kappa, which anchors are in."""
+    if run.measure.name != "kappa_quadratic":
+        return []
+    out: list[Contrast] = []
+    store = run.stores[over]
+    for name in run.anchors:
+        if "rater" in over and name == "leave_one_out_calibrated":
+            continue
+        for members in _families(run).values():
+            for scope in run.headlines:
+                family = []
+                for i in members:
+                    one = run.contenders[i]
+                    keys: dict[str, Key] = {
+                        "contrast": "anchor",
+                        "of": run.measure.name,
+                        **one.keys,
+                        "a": one.keys["system"],
+                        "b": name,
+                        **run.path.keys,
+                    }
+                    note = "exceeds raters of this kind" if "rater" in over else "for these raters"
+                    a, b = run.arm(i, store=store), run.anchor(name, store=store)
+                    family.append(_difference(run, keys, a, b, scope, over, note))
+                out += _adjusted(family)
+    return out
+
+
+def protocol_pairs(run: Run) -> list[tuple[str, int, int]]:
+    """Return the pairs of arms of one system that differ in one thing: its name, and the two arms."""
+    out = []
+    for i, j in itertools.combinations(range(len(run.contenders)), 2):
+        a, b = run.contenders[i].arm, run.contenders[j].arm
+        if a is None or b is None or a.system != b.system:
+            continue
+        told = a.differs_from(b)
+        if len(told) == 1 and told[0] in PROTOCOL_CONTRASTS:
+            out.append((told[0], i, j))
+    return out
+
+
+def protocol_contrasts(run: Run) -> list[Contrast]:
+    """Return the differences that a readout, phrasing, prefill, attempt or control makes within each system."""
+    families: dict[tuple[str, ...], list[Contrast]] = {}
+    for what, i, j in protocol_pairs(run):
+        keys = _protocol_keys(run, what, i, j)
+        for scope in run.headlines:
+            of_family = (what, str(keys["a"]), str(keys["b"]), str(scope))
+            found = _difference(run, keys, run.arm(i), run.arm(j), scope, run.over)
+            families.setdefault(of_family, []).append(found)
+    return [one for family in families.values() for one in _adjusted(family)]
+
+
+def _protocol_keys(run: Run, what: str, i: int, j: int) -> dict[str, Key]:
+    a, b = run.contenders[i], run.contenders[j]
+    shared: dict[str, Key] = {
+        name: a.keys[name] if a.keys[name] == b.keys[name] else ""
+        for name in ("system", "readout", "phrasing", "variant")
+    }
+    named = [str(getattr(one.arm, what)) or ("first" if what == "attempt" else "plain") for one in (a, b)]
+    path = run.path_keys(run.path, run.measure)
+    return {"contrast": what, "of": run.measure.name, **shared, "a": named[0], "b": named[1], **path}
+
+
+def _matched(run: Run) -> list[Row]:
+    """Return protocol contrasts again on the items that both arms answered, where coverage differs."""
+    if run.measure.name != "kappa_quadratic":
+        return []
+    rows = []
+    for what, i, j in protocol_pairs(run):
+        a, b = run.contenders[i], run.contenders[j]
+        masks = [~np.isnan(x.values) & ~np.isnan(y.values) for x, y in zip(a.answered, b.answered, strict=True)]
+        if all(
+            mask.sum() == len(x.present) == len(y.present)
+            for mask, x, y in zip(masks, a.answered, b.answered, strict=True)
+        ):
+            continue
+        first, second = _on_common(run, [a.answered, b.answered], masks)
+        keys = {**_protocol_keys(run, what, i, j), "contrast": f"{what}_matched"}
+        note = "both arms on the items that both answered"
+        rows += [_difference(run, keys, first, second, scope, run.over, note).row for scope in run.headlines]
+    return rows
+
+
+def _on_common(
+    run: Run, answered: Sequence[Sequence[Answered]], masks: Sequence[npt.NDArray[np.bool_]]
+) -> list[FloatArray]:
+    """Return series of two arms on common items, on the draws of the run."""
+    shape = run.arm(0).shape
+    out = [np.full(shape, np.nan) for _ in answered]
+    for start, weights, raters in run.store.draws.blocks():
+        here = slice(start, start + len(weights))
+        for position, criterion in enumerate(run.field.criteria):
+            opponents = Opponents(criterion, weights, raters)
+            for series, of in zip(out, answered, strict=True):
+                limited = of[position].only(masks[position])
+                series[here, position] = kappa(limited, opponents, run.path, run.folds)
+    return out
+
+
+def _leakage(run: Run) -> list[Contrast]:
+    """Return what a calibration fitted to the very items that it scores adds: oracle minus held-out, paired."""
+    if run.path.calibration != "rank" or run.measure.name != "kappa_quadratic":
+        return []
+    oracle, held_out = (replace(run.path, fit=fit) for fit in ("oracle", "held_out"))
+    if oracle not in run.paths or held_out not in run.paths:
+        return []
+    out: list[Contrast] = []
+    for scope in run.headlines:
+        family = []
+        for i, one in enumerate(run.contenders):
+            keys: dict[str, Key] = {
+                "contrast": "fit",
+                "of": run.measure.name,
+                **one.keys,
+                "a": "oracle",
+                "b": "held_out",
+                **run.path.keys,
+                "fit": "",
+            }
+            family.append(_difference(run, keys, run.arm(i, oracle), run.arm(i, held_out), scope, run.over))
+        out += _adjusted(family)
+    return out
+
+
+def _ranges(run: Run, points: Points) -> list[Row]:
+    """Return how far apart the tie rules, and the two targets, lie for each arm."""
+    rows = []
+    for one in run.contenders:
+        for scope in run.headlines:
+            for what, other in (("ties", "target"), ("target", "ties")):
+                here = {
+                    path: value
+                    for (arm, of, path), value in points.items()
+                    if arm == tuple(one.keys.values())
+                    and of == scope
+                    and getattr(path, other) == getattr(run.path, other)
+                    and not np.isnan(value)
+                }
+                if len(here) < 2:
+                    continue
+                low, high = min(here, key=here.__getitem__), max(here, key=here.__getitem__)
+                keys: dict[str, Key] = {
+                    "contrast": what,
+                    "of": run.measure.name,
+                    **one.keys,
+                    "a": getattr(high, what),
+                    "b": getattr(low, what),
+                    **scope.keys,
+                    **run.path.keys,
+                    what: "",
+                }
+                note = "the highest less the lowest of the choices; a range of choices has no sampling error of its own"
+                rows.append(run.without_interval("contrasts", keys, "difference", here[high] - here[low], note=note))
+    return rows

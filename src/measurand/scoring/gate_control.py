@@ -1,0 +1,72 @@
+"""Is a control itself sound, so that it can bound an effect?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from measurand.result import Row, Verdict
+from measurand.scoring.gate_arms import Arm
+from measurand.scoring.gate_judgement import PAPER, Gate, Judged, Judgement, short
+from measurand.scoring.gate_sensitivity import shuffle_rows
+from measurand.scoring.gate_shuffle import shuffled
+from measurand.scoring.gate_study import Study
+
+GATE: Final = "control-health"
+#: Chance of so low a score under shuffling below which a control is damaged. Sound controls are at chance: at .05 one
+#: in twenty would be called damaged.
+DAMAGED_BELOW: Final = 0.01
+
+
+def control_health(study: Study, failed: Mapping[int, list[str]]) -> Judged:
+    """Judge whether controls are at chance and not below it.
+
+    Fails where a control's score is so low that fewer than .01 of shuffles of its answers are as low, or where the
+    control fails the gates on coverage or mass: it is damaged, and no floor. Undetermined without ratings and labels,
+    not applicable without controls.
+
+    Parameters
+    ----------
+    study : Study
+        What was answered.
+    failed : mapping
+        Position of an arm to the ids of those two gates that it fails.
+    """
+    out = Judged()
+    for place, arm in enumerate(study.arms):
+        if arm.control:
+            out.add(*_of_control(study, arm, failed.get(place, [])))
+    return out
+
+
+def _of_control(study: Study, arm: Arm, failed: list[str]) -> tuple[list[Row], Judgement]:
+    found = shuffled(study, arm)
+    rows = shuffle_rows(GATE, arm, found)
+    texts = [f"fails {' and '.join(failed)}"] if failed else []
+    verdict: Verdict = "fail" if failed else "pass"
+    if isinstance(found, str):
+        if not failed:
+            verdict = "undetermined"
+        return rows, Judgement(arm, verdict, "; ".join([*texts, found]), float(len(failed)))
+    if found.p_below < DAMAGED_BELOW:
+        verdict = "fail"
+        texts.append(
+            f"its score {short(found.score)} is below chance ({short(float(found.draws.mean()))} after shuffling, p = "
+            f"{short(found.p_below)})"
+        )
+    else:
+        texts.append(f"its score {short(found.score)} is not below chance (p = {short(found.p_below)})")
+    return rows, Judgement(arm, verdict, "; ".join(texts), 1 - found.p_below, ("p_below",))
+
+
+QUESTION: Final = "Are the controls themselves undamaged, so that they bound an effect?"
+REMEDY: Final = (
+    "A control below chance, or one that does not answer, bounds nothing: repair it, and draw no conclusion from how "
+    "far an arm is above it."
+)
+SOURCE: Final = f"{PAPER}, appendix O (controls that fall below the untrained base); threshold of this library"
+
+
+def gate_of(failed: Mapping[int, list[str]]) -> Gate:
+    """Return the gate for controls of which some fail the gates on coverage or mass."""
+    return Gate(GATE, QUESTION, REMEDY, SOURCE, lambda study: control_health(study, failed))
