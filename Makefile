@@ -20,12 +20,17 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable ".[parquet]" --group dev
 	@touch $@
 
-# The main job on what ships with the project: a panel of published figures is simulated and audited.
+# The main jobs on what ships with the project: a panel of published figures is simulated and audited, a benchmark of known
+# truth is simulated and scored.
 demo: $(STAMP)
 	mkdir -p demo
 	$(BIN)/measurand simulate panel --preset two-emojis --out demo/ratings.csv
 	$(BIN)/measurand audit demo/ratings.csv --out demo/audit --title "Two emojis: 290 items, 8 systems, 3 raters"
-	@echo "The page is at demo/audit/report.html"
+	$(BIN)/measurand simulate benchmark --items 300 --criteria 6 --readout verification --readout generative \
+	  --missing .03 --out demo/benchmark
+	$(BIN)/measurand score demo/benchmark/answers.csv demo/benchmark/ratings.csv --scale 0:7:1 --replicates 500 \
+	  --out demo/scores --title "A simulated benchmark: 300 items, 6 criteria, 8 raters, 11 systems, two readouts"
+	@echo "The pages are at demo/audit/report.html and demo/scores/report.html"
 
 test: $(STAMP)
 	$(BIN)/python -m pytest

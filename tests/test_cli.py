@@ -9,13 +9,12 @@ import subprocess
 import sys
 import sysconfig
 import time
-from dataclasses import dataclass
 
 import pandas as pd
 import pytest
 
 import measurand
-from measurand import cli
+from command_line import assert_one_message, runner
 from measurand.keys import COLUMNS
 from measurand.result import Result
 from measurand.simulate import two_emojis_panel
@@ -26,32 +25,9 @@ SMALL_PANEL = ("--items", 5, "--component", "item=1", "--component", "residual=1
 HEADER = "item,rater,rating\n"
 
 
-@dataclass
-class Ended:
-    status: int
-    out: str
-    err: str
-
-
 @pytest.fixture
 def run(monkeypatch, capsys):
-    """Run the command line in this process, with its own last line of defence."""
-
-    def called(*args):
-        numbers = [number for number in ("SIGINT", "SIGTERM", "SIGPIPE") if hasattr(signal, number)]
-        before = {number: signal.getsignal(getattr(signal, number)) for number in numbers}
-        monkeypatch.setattr(sys, "argv", ["measurand", *map(str, args)])
-        try:
-            cli.main()
-            status = 0
-        except SystemExit as end:
-            status = end.code or 0
-        finally:
-            for number, handler in before.items():
-                signal.signal(getattr(signal, number), handler)
-        return Ended(status, *capsys.readouterr())
-
-    return called
+    return runner(monkeypatch, capsys)
 
 
 @pytest.fixture
@@ -82,20 +58,6 @@ def process(*args, **options):
     environment = os.environ | {"PYTHONWARNINGS": "error"} | options.pop("env", {})
     command = [*script(), *map(str, args)]
     return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, **options)
-
-
-def assert_one_message(ended, *said):
-    """Hold a refusal against the rule: exit status 2, one message on stderr, no traceback, nothing on stdout."""
-    out, status = (ended.out, ended.status) if isinstance(ended, Ended) else (ended.stdout, ended.returncode)
-    err = ended.err if isinstance(ended, Ended) else ended.stderr
-    assert status == 2, err
-    assert out == ""
-    assert err.startswith("measurand: ")
-    assert err.endswith("\n")
-    assert len(err.splitlines()) == 1, err
-    assert "Traceback" not in err
-    for text in said:
-        assert text in err
 
 
 # Help

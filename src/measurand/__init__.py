@@ -26,10 +26,21 @@ if TYPE_CHECKING:
         style,
         system_test,
     )
-    from measurand.data import Panel, Ratings, Scale, panels, read_ratings
+    from measurand.data import (
+        Answers,
+        Panel,
+        Ratings,
+        Scale,
+        panels,
+        read_answers,
+        read_items,
+        read_ratings,
+        read_systems,
+    )
     from measurand.reporting import plot, report
     from measurand.result import Finding, MeasurandError, Result, Row
-    from measurand.simulate import simulate_panel
+    from measurand.scoring import forced_choice, gates, score
+    from measurand.simulate import simulate_benchmark, simulate_panel
 
 __version__ = "0.1.0"
 
@@ -53,14 +64,26 @@ _HOME = {
         "style",
         "system_test",
     ),
-    "measurand.data": ("Panel", "Ratings", "Scale", "panels", "read_ratings"),
+    "measurand.data": (
+        "Answers",
+        "Panel",
+        "Ratings",
+        "Scale",
+        "panels",
+        "read_answers",
+        "read_items",
+        "read_ratings",
+        "read_systems",
+    ),
     "measurand.reporting": ("plot", "report"),
     "measurand.result": ("Finding", "MeasurandError", "Result", "Row"),
-    "measurand.simulate": ("simulate_panel",),
+    "measurand.scoring": ("forced_choice", "gates", "score"),
+    "measurand.simulate": ("simulate_benchmark", "simulate_panel"),
 }
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
+    "Answers",
     "Finding",
     "MeasurandError",
     "Panel",
@@ -76,6 +99,8 @@ __all__ = [
     "copies",
     "decision",
     "design",
+    "forced_choice",
+    "gates",
     "generalizability",
     "leave_one_block_out",
     "leave_one_rater_out",
@@ -85,8 +110,13 @@ __all__ = [
     "plot",
     "ranks",
     "raters",
+    "read_answers",
+    "read_items",
     "read_ratings",
+    "read_systems",
     "report",
+    "score",
+    "simulate_benchmark",
     "simulate_panel",
     "style",
     "system_test",

@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
-import shlex
 import sys
-from collections.abc import Iterator, Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from measurand import cli_scoring, cli_simulate
+from measurand.cli_options import (
+    CriterionOption,
+    ItemOption,
+    LabelsOption,
+    LevelOption,
+    OccasionOption,
+    OrderOption,
+    OutOption,
+    QuietOption,
+    RaterOption,
+    RatingOption,
+    RatingsArgument,
+    RepeatsChoice,
+    RepeatsOption,
+    ScaleOption,
+    SeedOption,
+    SystemOption,
+    WideOption,
+    command,
+    progress,
+    refuse,
+    show,
+    split,
+)
+
 if TYPE_CHECKING:
-    from measurand.result import Result
+    pass
 
 app = typer.Typer(
     name="measurand",
@@ -26,32 +48,9 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-simulate_app = typer.Typer(help="Make synthetic data with known truth.", no_args_is_help=True, rich_markup_mode=None)
-app.add_typer(simulate_app, name="simulate")
-
-
-class LevelChoice(StrEnum):
-    """Levels of measurement."""
-
-    nominal = "nominal"
-    ordinal = "ordinal"
-    interval = "interval"
-    ratio = "ratio"
-
-
-class RepeatsChoice(StrEnum):
-    """What to do with several ratings of one cell by one rater."""
-
-    refuse = "refuse"
-    first = "first"
-    last = "last"
-    mean = "mean"
-
-
-class PresetChoice(StrEnum):
-    """Panels with published figures."""
-
-    two_emojis = "two-emojis"
+app.add_typer(cli_simulate.app, name="simulate")
+app.command()(cli_scoring.score)
+app.command()(cli_scoring.gates)
 
 
 def _version(shown: bool) -> None:
@@ -69,47 +68,6 @@ def _root(
     ] = False,
 ) -> None:
     """Find out what a human-rated AI benchmark really measures: the systems, or its raters."""
-
-
-RatingsArgument = Annotated[Path, typer.Argument(help="Ratings: .csv, .tsv, .jsonl or .parquet (also .gz).")]
-ItemOption = Annotated[str | None, typer.Option("--item", help="Column with the item.", show_default="item")]
-SystemOption = Annotated[
-    str | None, typer.Option("--system", help="Column with the system.", show_default="system, if there is one")
-]
-RaterOption = Annotated[str | None, typer.Option("--rater", help="Column with the rater.", show_default="rater")]
-RatingOption = Annotated[str | None, typer.Option("--rating", help="Column with the rating.", show_default="rating")]
-CriterionOption = Annotated[
-    str | None,
-    typer.Option("--criterion", help="Column with the criterion.", show_default="criterion, if there is one"),
-]
-OccasionOption = Annotated[
-    str | None, typer.Option("--occasion", help="Column with the occasion.", show_default="occasion, if there is one")
-]
-OrderOption = Annotated[
-    str | None,
-    typer.Option("--order", help="Column with the order (or time) in which a rater saw the cells; for drift and runs."),
-]
-WideOption = Annotated[
-    str, typer.Option("--wide", metavar="R1,R2,…", help="For a table with a column for each rater: these columns.")
-]
-ScaleOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--scale",
-        metavar="LOW:HIGH[:STEP]",
-        help="Permitted ratings, 1:5 or 0:1:.5; per criterion fluency=1:5 (repeatable). Never inferred from the data.",
-    ),
-]
-LevelOption = Annotated[LevelChoice | None, typer.Option("--level", help="Level of measurement.")]
-LabelsOption = Annotated[str, typer.Option("--labels", metavar="NO,MINOR,YES", help="Text ratings in ascending order.")]
-RepeatsOption = Annotated[
-    RepeatsChoice, typer.Option("--repeats", help="Several ratings of one cell by one rater (in row order).")
-]
-SeedOption = Annotated[int, typer.Option("--seed", min=0, help="The one seed of all random numbers.")]
-OutOption = Annotated[
-    Path | None, typer.Option("--out", help="Folder for results.json, report.html, report.md, tables/, manifest.json.")
-]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
 
 
 @app.command()
@@ -170,7 +128,7 @@ def audit(
     started = datetime.datetime.now(datetime.UTC)
     targets = tuple(target) if target else TARGETS
     if as_json and as_csv:
-        _refuse("--json and --csv: choose one")
+        refuse("--json and --csv: choose one")
     if out is not None:
         check_out(out)
     table = read_ratings(
@@ -182,13 +140,13 @@ def audit(
         criterion=criterion,
         occasion=occasion,
         order=order,
-        wide=_split(wide),
+        wide=split(wide),
         scale=parse_scales(scale or []),
         level=None if level is None else level.value,
-        labels=_split(labels),
+        labels=split(labels),
         repeats=repeats.value,
     )
-    with _progress(quiet=quiet) as progress:
+    with progress(quiet=quiet) as told:
         result = run_audit(
             table,
             replicates=replicates,
@@ -197,12 +155,12 @@ def audit(
             seed=seed,
             pigeonhole=pigeonhole,
             outputs=None if outputs is None else read_outputs(outputs),
-            progress=progress,
+            progress=told,
         )
     if out is not None:
         settings = {
             "columns": dict(table.columns),
-            "wide": _split(wide),
+            "wide": split(wide),
             "scale": {name: one.to_dict() for name, one in table.scales.items()},
             "repeats": repeats.value,
             "replicates": replicates,
@@ -214,10 +172,10 @@ def audit(
             "title": title,
         }
         document = manifest(
-            [ratings, *([outputs] if outputs else [])], command=_command(), settings=settings, started=started
+            [ratings, *([outputs] if outputs else [])], command=command(), settings=settings, started=started
         )
         write_run(result, out, title=title, document=document)
-    _show(result, as_json=as_json, as_csv=as_csv)
+    show(result, as_json=as_json, as_csv=as_csv)
     if out is not None and not quiet:
         typer.echo(f"Report: {out / 'report.html'}", err=True)
     if strict and any(finding.verdict == "fail" for finding in result.findings):
@@ -267,10 +225,10 @@ def check(
         criterion=criterion,
         occasion=occasion,
         order=order,
-        wide=_split(wide),
+        wide=split(wide),
         scale=parse_scales(scale or []),
         level=None if level is None else level.value,
-        labels=_split(labels),
+        labels=split(labels),
         repeats=repeats.value,
     )
     result = design(table)
@@ -289,137 +247,6 @@ def check(
             typer.echo(f"  {limit}")
     if unused := [c for c in table.frame.columns if c not in (*table.columns, "rating")]:
         typer.echo(f"Columns that take no part: {', '.join(map(str, unused))}")
-
-
-@simulate_app.command("panel")
-def simulate_panel(
-    out: Annotated[Path, typer.Option("--out", help="File for the ratings: .csv, .tsv, .jsonl or .parquet.")],
-    items: Annotated[int, typer.Option("--items", min=1, help="Number of items.")] = 290,
-    systems: Annotated[int, typer.Option("--systems", min=0, help="Number of systems; 0 for none.")] = 8,
-    raters: Annotated[int, typer.Option("--raters", min=1, help="Number of raters.")] = 3,
-    component: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--component",
-            metavar="NAME=VARIANCE",
-            help="Variance of item, system, rater, item:system, item:rater, system:rater or residual (repeatable).",
-        ),
-    ] = None,
-    mean_square: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--mean-square", metavar="NAME=VALUE", help="Exact mean square, in place of components (repeatable)."
-        ),
-    ] = None,
-    mean: Annotated[float, typer.Option("--mean", help="Grand mean.")] = 0.0,
-    scale: Annotated[
-        str,
-        typer.Option("--scale", metavar="LOW:HIGH[:STEP]", help="Clip to this scale; with a step also round to it."),
-    ] = "",
-    severity: Annotated[
-        list[float] | None, typer.Option("--severity", help="Shift of each rater in scale units (repeatable).")
-    ] = None,
-    missing: Annotated[float, typer.Option("--missing", help="Share of cells left out at random.")] = 0.0,
-    preset: Annotated[
-        PresetChoice | None, typer.Option("--preset", help="two-emojis: the 290 x 8 x 3 panel of that paper.")
-    ] = None,
-    seed: SeedOption = 0,
-) -> None:
-    """A rating panel of prescribed variance components or mean squares; its truth is written beside it."""
-    import json
-
-    from measurand.data import Scale
-    from measurand.simulate import PRESETS
-    from measurand.simulate import simulate_panel as make
-    from measurand.study import write_file, write_table
-
-    if preset is not None:
-        panel = PRESETS[preset.value](seed=seed)
-    else:
-        panel = make(
-            n_items=items,
-            n_systems=systems,
-            n_raters=raters,
-            components=_assignments(component, "--component") if component else None,
-            mean_squares=_assignments(mean_square, "--mean-square") if mean_square else None,
-            mean=mean,
-            scale=Scale.parse(scale) if scale else None,
-            severities=severity or (),
-            missing=missing,
-            seed=seed,
-        )
-    write_file(out, lambda path: write_table(panel.ratings, path, out.name))
-    truth = out.with_name(out.name.split(".")[0] + ".truth.json")
-    text = json.dumps(panel.truth, indent=1) + "\n"
-    write_file(truth, lambda path: _write_text(path, text))
-    typer.echo(f"{len(panel.ratings):,} ratings: {out}; truth: {truth}", err=True)
-
-
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8", newline="\n")
-
-
-def _assignments(texts: Sequence[str], option: str) -> dict[str, float]:
-    out = {}
-    for text in texts:
-        name, found, value = text.rpartition("=")
-        try:
-            out[name] = float(value)
-        except ValueError:
-            found = ""
-        if not found:
-            _refuse(f"{option} {text!r}; write name=number, for example item:system=0.1")
-    return out
-
-
-def _split(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",")] if text else []
-
-
-def _refuse(message: str) -> None:
-    from measurand.result import MeasurandError
-
-    raise MeasurandError(message)
-
-
-def _command() -> str:
-    return shlex.join(["measurand", *sys.argv[1:]])
-
-
-def _show(result: Result, *, as_json: bool, as_csv: bool) -> None:
-    if as_json:
-        typer.echo(result.to_json(), nl=False)
-    elif as_csv:
-        from measurand.study import to_csv
-
-        typer.echo(to_csv(result), nl=False)
-    else:
-        import shutil
-
-        from measurand.reporting import render_summary
-
-        color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-        width = max(60, min(shutil.get_terminal_size((100, 24)).columns, 110))
-        typer.echo(render_summary(result, width=width, color=color))
-
-
-@contextlib.contextmanager
-def _progress(*, quiet: bool) -> Iterator[Any]:
-    """Give a progress callback that draws one line on a terminal's stderr and nothing into pipes and logs."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-
-    def told(name: str, number: int, of: int) -> None:
-        bar = "█" * number + "░" * (of - number)
-        sys.stderr.write(f"\r\x1b[2K{bar} {name}")
-        sys.stderr.flush()
-
-    try:
-        yield told
-    finally:
-        sys.stderr.write("\r\x1b[2K")
-        sys.stderr.flush()
 
 
 class _Interrupted(BaseException):

@@ -136,7 +136,8 @@ def _over_raters(
         if path.aggregate == "identity":
             # Of a rater against the others identity means each of the others; of a mean it is the rater left out.
             each = kappa(_own(of, rater), against, route, folds) if not mean_of_others else _mean_kappa(found)
-            counted = ~np.isnan(each) * (np.ones(len(each)) if drawn is None else drawn[:, rater])
+            is_enough = found[0].n >= 2 if mean_of_others else True
+            counted = (~np.isnan(each) & is_enough) * (np.ones(len(each)) if drawn is None else drawn[:, rater])
             total += np.where(np.isnan(each), 0.0, each) * counted
             times += counted
             continue

@@ -42,7 +42,11 @@ class Arm:
     @property
     def variant(self) -> str:
         """The arm's variant in words, ``attempt=last, control=blank``; blank for the plain arm."""
-        return ", ".join(f"{name}={value}" for name in _VARIANTS if (value := getattr(self, name)))
+        return self.variant_without("")
+
+    def variant_without(self, what: str) -> str:
+        """Return the variant in words but for one of its parts: what two arms share that differ in that part."""
+        return ", ".join(f"{name}={value}" for name in _VARIANTS if name != what and (value := getattr(self, name)))
 
     @property
     def keys(self) -> dict[str, Key]:

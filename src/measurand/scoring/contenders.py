@@ -187,7 +187,7 @@ def baseline(name: str, field: Field, *, seed: int, of: Contender | None = None)
             steps = one.scale_levels
             n = int(rated.sum())
             values[rated] = rng.uniform(low, high, n) if steps is None else rng.choice(steps, n)
-        elif name == "criterion_mean":
+        elif name == "criterion_mean" and rated.any():
             values[rated] = one.total.sum() / one.count.sum()
         elif name == "marginal":
             values[rated] = rng.choice(one.ratings[one.is_rated > 0], int(rated.sum()))

@@ -80,15 +80,20 @@ def max_t(differences: FloatArray) -> FloatArray:
     >>> max_t(np.array([[2.0], [2.5], [1.0], [2.4]])).round(2).tolist()
     [0.25]
     """
-    point, draws = differences[0], differences[1:]
-    error = np.nanstd(draws, axis=0) if len(draws) else np.zeros(len(point))
-    used = (error > 0) & ~np.isnan(point)
+    point = differences[0]
     out = np.full(len(point), np.nan)
-    if not used.any():
+    known = ~np.isnan(point)
+    draws = differences[1:][:, known]
+    draws = draws[~np.isnan(draws).any(axis=1)]
+    if not known.any() or len(draws) == 0:
         return out
-    whole = ~np.isnan(draws[:, used]).any(axis=1)
-    largest = (np.abs(draws[whole][:, used] - point[used]) / error[used]).max(axis=1, initial=0.0)
-    bar = np.abs(point[used]) / error[used] * (1 - 1e-12)
+    error = draws.std(axis=0)
+    used = np.flatnonzero(known)[error > 0]
+    if len(used) == 0:
+        return out
+    draws, error = draws[:, error > 0], error[error > 0]
+    largest = (np.abs(draws - point[used]) / error).max(axis=1)
+    bar = np.abs(point[used]) / error * (1 - 1e-12)
     out[used] = (1 + (largest[:, None] >= bar[None, :]).sum(axis=0)) / (1 + len(largest))
     return out
 
@@ -236,9 +241,9 @@ def protocol_contrasts(run: Run) -> list[Contrast]:
 def _protocol_keys(run: Run, what: str, i: int, j: int) -> dict[str, Key]:
     a, b = run.contenders[i], run.contenders[j]
     shared: dict[str, Key] = {
-        name: a.keys[name] if a.keys[name] == b.keys[name] else ""
-        for name in ("system", "readout", "phrasing", "variant")
+        name: a.keys[name] if a.keys[name] == b.keys[name] else "" for name in ("system", "readout", "phrasing")
     }
+    shared["variant"] = "" if a.arm is None else a.arm.variant_without(what)
     named = [str(getattr(one.arm, what)) or ("first" if what == "attempt" else "plain") for one in (a, b)]
     path = run.path_keys(run.path, run.measure)
     return {"contrast": what, "of": run.measure.name, **shared, "a": named[0], "b": named[1], **path}

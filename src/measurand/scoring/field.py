@@ -209,6 +209,9 @@ def field_of(ratings: Ratings, *, groups: pd.Series[str] | None = None) -> Field
         if (several := pairs["item"].duplicated().to_numpy()).any():
             lost = pairs["item"].iloc[int(several.argmax())]
             raise MeasurandError(f'item "{lost}" has two groups in the ratings; give every item one')
+        if (blank := pairs["group"].isna().to_numpy()).any():
+            lost = pairs["item"].iloc[int(blank.argmax())]
+            raise MeasurandError(f'item "{lost}" has ratings but no group; give every item its group, or none')
         group = pd.factorize(pairs.set_index("item")["group"].reindex(items))[0].astype(np.int64)
     return Field(items, raters, criteria, group)
 

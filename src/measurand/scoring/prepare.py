@@ -105,39 +105,48 @@ class Choices:
         return [path for name in self.calibrate for path in found[name]]
 
 
-def prepare(
-    answers: Answers | Any,
-    ratings: Ratings | Any,
-    choices: Choices,
-    *,
-    items: pd.DataFrame | None,
-    excluded: Mapping[tuple[str, ...], Sequence[str]],
-    progress: Progress | None,
-) -> tuple[Run, dict[str, Any]]:
-    """Check tables, compute all replicates, and return the run with its resolved settings."""
+@dataclass(frozen=True)
+class Laid:
+    """Tables that fit each other, and what is to be computed on them."""
+
+    rated: Ratings
+    given: Answers
+    field: Field
+    contenders: Sequence[Contender]
+    over: Sequence[Over]
+    folds: Folds
+
+
+def lay_out(answers: Answers | Any, ratings: Ratings | Any, choices: Choices, *, items: pd.DataFrame | None) -> Laid:
+    """Read what is no table yet, and refuse what does not fit, before anything is computed."""
     rated = as_ratings(ratings)
     given = answers if isinstance(answers, Answers) else read_answers(answers, scale=rated.scales)
     if given.are_labels:
         raise MeasurandError("these answers are names of classes; score them against labels (--truth items.csv)")
     groups = None if items is None or "group" not in items else items.set_index("item")["group"]
     field = field_of(rated, groups=groups)
-    arms = split_arms(given)
-    found = contenders(given, arms, field)
+    found = contenders(given, split_arms(given), field)
     there = {(str(one.keys["system"]), str(one.keys["readout"])) for one in found}
     for one in list(found):
         cut = binarized(one, field)
         if cut is not None and (str(cut.keys["system"]), BINARIZED) not in there:
             found.append(cut)
-    over = _over(choices, field)
+    _check_scales(field, choices.paths)
+    return Laid(rated, given, field, found, _over(choices, field), _folds(choices, field))
+
+
+def compute(
+    laid: Laid, choices: Choices, *, excluded: Mapping[tuple[str, ...], Sequence[str]], progress: Progress | None
+) -> tuple[Run, dict[str, Any]]:
+    """Compute all replicates, and return the run with its resolved settings."""
+    field, found, over = laid.field, laid.contenders, laid.over
     trivial = _baselines(choices, field, found)
     paths, measures = choices.paths, choices.measures
-    _check_scales(field, paths)
-    folds = _folds(choices, field)
     stores: dict[str, Store] = {}
     for place, unit in enumerate(over):
         jobs = _jobs(choices, paths, measures, found, trivial, is_headline=place == 0)
         draws = Draws(field, unit, choices.replicates, choices.seed)
-        stores[unit] = replicate(field, jobs, draws, folds, progress=_told(progress, place, len(over)))
+        stores[unit] = replicate(field, jobs, draws, laid.folds, progress=_told(progress, place, len(over)))
     run = Run(
         field,
         found,
@@ -147,7 +156,7 @@ def prepare(
         measures,
         choices.anchors if measures[0].name == "kappa_quadratic" else (),
         stores,
-        folds,
+        laid.folds,
         choices.reliable,
         choices.confidence,
         choices.seed,
@@ -155,16 +164,20 @@ def prepare(
         choices.epsilon,
         excluded,
     )
-    return run, _settings(choices, rated, given, field, over, run)
+    return run, _settings(choices, laid.rated, laid.given, field, over, run)
 
 
 def _over(choices: Choices, field: Field) -> list[Over]:
     grouped = field.group is not None
+    takes_raters = choices.statistics[0] == "kappa_quadratic"
     if choices.over:
+        if not takes_raters and (wrong := [one for one in choices.over if "rater" in one]):
+            raise MeasurandError(f"over {wrong[0]!r}, but {choices.statistics[0]} is for the raters at hand alone")
         if not grouped and (wrong := [one for one in choices.over if one.startswith("group")]):
             raise MeasurandError(f"over {wrong[0]!r}, but no item has a group; give a column group (--items items.csv)")
         return list(choices.over)
-    return ["group", "group+rater"] if grouped else ["item", "item+rater"]
+    units: list[Over] = ["group", "group+rater"] if grouped else ["item", "item+rater"]
+    return units if takes_raters else units[:1]
 
 
 def _folds(choices: Choices, field: Field) -> Folds:

@@ -174,7 +174,8 @@ class Run:
         estimate = float(values[0])
         sample: dict[str, Any] = {"n_items": n_items, "n_raters": n_raters}
         if np.isnan(estimate):
-            return Row(analysis, keys, statistic, np.nan, undefined=undefined or NO_VARIATION, note=note, **sample)
+            reason = undefined or NO_VARIATION
+            return Row(analysis, keys, statistic, np.nan, unit=over, undefined=reason, note=note, **sample)
         draws = values[1:]
         interval = percentile_interval(draws, confidence=self.confidence)
         if np.isnan(interval.low):
@@ -183,6 +184,7 @@ class Run:
                 keys,
                 statistic,
                 estimate,
+                unit=over,
                 note=_joined(note, "no interval: no replicate is defined"),
                 **sample,
             )

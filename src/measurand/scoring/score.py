@@ -18,9 +18,11 @@ from measurand.scoring.coverage import coverage_rows
 from measurand.scoring.decisions import decision_rows
 from measurand.scoring.field import Over
 from measurand.scoring.findings import findings
+from measurand.scoring.gates import NOISE, failed_systems
+from measurand.scoring.gates import gates as run_gates
 from measurand.scoring.opponents import TargetOf
 from measurand.scoring.paths import Aggregate, Calibration, Fit
-from measurand.scoring.prepare import Choices, Progress, prepare
+from measurand.scoring.prepare import Choices, Progress, compute, lay_out
 from measurand.scoring.spread import spread_rows
 from measurand.scoring.statistics import Positive
 from measurand.scoring.tables import (
@@ -70,6 +72,9 @@ def score(
     positive: Positive = "any",
     margin: float | None = None,
     epsilon: float = 0.1,
+    gates: bool = True,
+    example: Sequence[str] = (),
+    noise: float = NOISE,
     excluded: Mapping[tuple[str, ...], Sequence[str]] | None = None,
     confidence: float = 0.95,
     seed: int = 0,
@@ -117,8 +122,15 @@ def score(
         Margin of equivalence to the anchors; None tests none.
     epsilon : float
         Of the alternative annotator test.
+    gates : bool
+        Whether to ask first if the answers may be scored (`measurand.gates`, with `example` and `noise`); the arms that
+        fail stay visible, and aggregates come with and without them.
+    example : sequence of str
+        Criteria that the prompt's own example named.
+    noise : float
+        Numerical noise of a probability.
     excluded : mapping or None
-        Arms (system, readout, phrasing, variant) that failed gates, and which: aggregates come with and without them.
+        Arms (system, readout, phrasing, variant) to take as failed, and for what, in place of what the gates find.
     confidence : float
         Level of the intervals.
     seed : int
@@ -129,8 +141,8 @@ def score(
     Returns
     -------
     Result
-        Analyses `scores`, `baselines`, `anchors`, `criteria`, `contrasts`, `coverage`, `decisions`, `spread`, and the
-        findings.
+        Analyses `scores`, `baselines`, `anchors`, `criteria`, `contrasts`, `coverage`, `decisions`, `spread`, `gates`,
+        and the findings.
 
     Raises
     ------
@@ -175,7 +187,23 @@ def score(
         seed=seed,
     )
     with threadpool_limits(limits=1, user_api="blas"):
-        run, settings = prepare(answers, ratings, choices, items=items, excluded=excluded or {}, progress=progress)
+        laid = lay_out(answers, ratings, choices, items=items)
+        gated = Result([])
+        if gates:
+            gated = run_gates(
+                laid.given,
+                ratings=laid.rated,
+                items=items,
+                example=example,
+                noise=noise,
+                confidence=confidence,
+                seed=seed,
+                progress=progress,
+            )
+        failed: Mapping[tuple[str, ...], Sequence[str]] = excluded or {}
+        if excluded is None:
+            failed = {tuple(arm): names for arm, names in failed_systems(gated).items()}
+        run, settings = compute(laid, choices, excluded=failed, progress=progress)
         points = sensitivity_points(run)
         rows = [
             *score_rows(run),
@@ -190,4 +218,4 @@ def score(
         ]
     names = dict.fromkeys(row.analysis for row in rows)
     result = Result(rows, {name: settings if name == "scores" else {} for name in names})
-    return Result(rows, result.settings, findings(result, run))
+    return Result(rows, result.settings, findings(result, run)) + gated

@@ -39,13 +39,13 @@ def spread_rows(run: Run, systems: pd.DataFrame | None) -> list[Row]:
     return rows
 
 
-def plain_families(run: Run) -> list[list[int]]:
+def plain_families(run: Run, *, fewest: int = 2) -> list[list[int]]:
     """Return the arms that differ in their system alone, by the protocol that they share; controls left out."""
     out: dict[tuple[Key, ...], list[int]] = {}
     for position, one in enumerate(run.contenders):
         if one.arm is not None and one.arm.is_plain:
             out.setdefault((one.keys["readout"], one.keys["phrasing"], one.keys["variant"]), []).append(position)
-    return [members for members in out.values() if len(members) > 1]
+    return [members for members in out.values() if len(members) >= fewest]
 
 
 def _keys(run: Run, of: str, scope: Scope, source: str = "", system: str = "") -> dict[str, Key]:
@@ -63,21 +63,29 @@ def _table(run: Run, family: Sequence[int], scope: Scope) -> FloatArray:
     return np.column_stack(run.columns([run.arm(i) for i in family], scope, run.store))
 
 
+def _defined(table: FloatArray) -> FloatArray:
+    """Return the replicates in which every arm has a number; none where the sample itself lacks one."""
+    if np.isnan(table[0]).any():
+        return table[:0]
+    return table[1:][~np.isnan(table[1:]).any(axis=1)]
+
+
 def _between_systems(run: Run, family: Sequence[int], scope: Scope) -> list[Row]:
     """Return the spread between systems beside the width of their intervals, and how many pairs are told apart."""
     table = _table(run, family, scope)
     keys = _keys(run, _protocol(run, family), scope)
     over = run.over
-    if np.isnan(table[0]).any():
+    draws = _defined(table)
+    if len(draws) < 2:
         return []
     tails = [(1 - run.confidence) / 2, (1 + run.confidence) / 2]
-    low, high = np.nanquantile(table[1:], tails, axis=0)
+    low, high = np.quantile(draws, tails, axis=0)
     spread = table.std(axis=1, ddof=1)
     width = float(np.median(high - low))
-    error = float(np.nanvar(table[1:], axis=0, ddof=1).mean())
+    error = float(draws.var(axis=0, ddof=1).mean())
     # Errors of arms on one set of items are correlated: what differences see is the variance less the common part.
-    centred = table[1:] - np.nanmean(table[1:], axis=1, keepdims=True)
-    own = float(np.nanvar(centred, axis=0, ddof=1).sum() / (len(family) - 1))
+    centred = draws - draws.mean(axis=1, keepdims=True)
+    own = float(centred.var(axis=0, ddof=1).sum() / (len(family) - 1))
     between = max(float(spread[0] ** 2) - own, 0.0)
     where = f"{len(family)} systems"
     rows = [
@@ -95,7 +103,7 @@ def _between_systems(run: Run, family: Sequence[int], scope: Scope) -> list[Row]
     pairs = [(i, j) for i in range(len(family)) for j in range(i + 1, len(family))]
     differences = np.column_stack([table[:, i] - table[:, j] for i, j in pairs])
     p = np.array([bootstrap_p(differences[:, k]) for k in range(len(pairs))])
-    ends = np.nanquantile(differences[1:], tails, axis=0)
+    ends = np.quantile(_defined(differences), tails, axis=0)
     counts = {
         "n_pairs": len(pairs),
         "pairs_separated_marginal": sum(low[i] > high[j] or low[j] > high[i] for i, j in pairs),
@@ -216,11 +224,12 @@ def _phrasings(run: Run, scope: Scope) -> list[Row]:
     rows, spreads, widths = [], [], []
     for names, members in _groups_of(run, "phrasing").items():
         table = _table(run, members, scope)
-        if np.isnan(table[0]).any():
+        draws = _defined(table)
+        if len(draws) < 2:
             continue
         spread = table.max(axis=1) - table.min(axis=1)
         tails = [(1 - run.confidence) / 2, (1 + run.confidence) / 2]
-        low, high = np.nanquantile(table[1:], tails, axis=0)
+        low, high = np.quantile(draws, tails, axis=0)
         spreads.append(spread)
         widths.append(float((high - low).mean()))
         of = ", ".join(part for part in names[1:] if part) or "phrasings"
@@ -243,8 +252,9 @@ def _best_of(run: Run, scope: Scope) -> list[Row]:
     rows = []
     for names, members in _groups_of(run, "phrasing").items():
         table = _table(run, members, scope)
-        if np.isnan(table).any():
+        if len(draws := _defined(table)) < 2:
             continue
+        table = np.concatenate([table[:1], draws])
         winner = (sign * table).argmax(axis=1)
         best = np.take_along_axis(table, winner[:, None], axis=1)[:, 0]
         # What the winner of a replicate scores there, less what it scores in the sample: what choosing adds.

@@ -110,7 +110,7 @@ def measured(measure: Measure, answered: Answered, opponents: Opponents, path: P
     Raises
     ------
     MeasurandError
-        For unweighted kappa of answers between levels (ties ``block``), which would agree with no rating.
+        For unweighted kappa of answers between levels (ties ``block``, ``random``), which would agree with no rating.
     """
     n_rows = len(opponents.weights)
     if len(answered.present) == 0 or opponents.raters is not None:
@@ -124,9 +124,10 @@ def measured(measure: Measure, answered: Answered, opponents: Opponents, path: P
     if measure.name in ("average_precision", "auroc"):
         positive = positives(criterion, measure.positive)[items]
         return getattr(ranking, measure.name)(score, positive, weights)  # type: ignore[no-any-return]
-    if measure.name == "kappa_unweighted" and path.calibration == "rank" and path.ties == "block":
+    if measure.name == "kappa_unweighted" and path.calibration == "rank" and path.ties in ("block", "random"):
         raise MeasurandError(
-            "unweighted kappa counts equal levels, and ties=block gives answers between levels; choose --ties midrank"
+            f"unweighted kappa counts equal levels, and ties={path.ties} gives answers between levels; choose --ties "
+            "midrank"
         )
     repetitions = item_levels(answered, opponents, path, folds)
     found = [_of_levels(measure.name, *one, criterion) for one in repetitions]

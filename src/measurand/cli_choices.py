@@ -1,0 +1,201 @@
+"""Arguments and choices of the commands about answers, and how they read their tables."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from measurand.cli_options import RepeatsChoice
+
+if TYPE_CHECKING:
+    from measurand.data import Answers, Ratings
+
+AnswersArgument = Annotated[
+    Path,
+    typer.Argument(help="Answers: columns system, item, answer, and criterion where there are several; else optional."),
+]
+AnswerOption = Annotated[str | None, typer.Option("--answer", help="Column with the answer.", show_default="answer")]
+AnswerItemOption = Annotated[
+    str | None, typer.Option("--answer-item", help="Column with the item in the answers.", show_default="as --item")
+]
+AnswerSystemOption = Annotated[
+    str | None, typer.Option("--answer-system", help="Column with the system.", show_default="system")
+]
+AnswerCriterionOption = Annotated[
+    str | None,
+    typer.Option("--answer-criterion", help="Column with the criterion in the answers.", show_default="as --criterion"),
+]
+AnswerRepeatsOption = Annotated[
+    RepeatsChoice, typer.Option("--answer-repeats", help="Several answers to one question under one protocol.")
+]
+TruthOption = Annotated[
+    Path | None,
+    typer.Option("--truth", help="Items with the label that is true of each (item, label, group): forced choice."),
+]
+ItemsOption = Annotated[
+    Path | None, typer.Option("--items", help="Items with the group that is redrawn as a whole (item, group).")
+]
+ConfidenceOption = Annotated[float, typer.Option("--confidence", help="Level of all intervals.")]
+StrictOption = Annotated[bool, typer.Option("--strict", help="Exit with status 1 if a finding fails.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Write results.json to stdout instead of the summary.")]
+CsvOption = Annotated[bool, typer.Option("--csv", help="Write all rows as CSV to stdout instead of the summary.")]
+ExampleOption = Annotated[
+    str, typer.Option("--example", metavar="A,B,…", help="Criteria that the prompt's own example named.")
+]
+NoiseOption = Annotated[
+    float, typer.Option("--noise", min=0.0, help="Numerical noise of a probability (bf16 batches: .031).")
+]
+
+
+class StatisticChoice(StrEnum):
+    """Statistics of answers against ratings."""
+
+    kappa_quadratic = "kappa_quadratic"
+    kappa_linear = "kappa_linear"
+    kappa_unweighted = "kappa_unweighted"
+    spearman = "spearman"
+    mean_absolute_error = "mean_absolute_error"
+    average_precision = "average_precision"
+    auroc = "auroc"
+
+
+class CalibrateChoice(StrEnum):
+    """Calibration of answers."""
+
+    rank = "rank"
+    none = "none"
+
+
+class FitChoice(StrEnum):
+    """Where a calibration takes its distribution from."""
+
+    held_out = "held_out"
+    oracle = "oracle"
+
+
+class TargetChoice(StrEnum):
+    """What distribution answers are given."""
+
+    ratings = "ratings"
+    consensus = "consensus"
+
+
+class TiesChoice(StrEnum):
+    """What equal answers are given."""
+
+    block = "block"
+    midrank = "midrank"
+    by_index = "index"
+    random = "random"
+
+
+class ClassTiesChoice(StrEnum):
+    """Who is chosen where several classes share the maximum."""
+
+    shared = "split"
+    undecided = "undecided"
+    first = "first"
+
+
+class AggregateChoice(StrEnum):
+    """How pairs of answers and ratings become one number."""
+
+    pooled = "pooled"
+    identity = "identity"
+
+
+class AnchorChoice(StrEnum):
+    """Human yardsticks."""
+
+    pairwise = "pairwise"
+    leave_one_out = "leave_one_out"
+    noise_ceiling = "noise_ceiling"
+    rater_calibrated = "rater_calibrated"
+    leave_one_out_calibrated = "leave_one_out_calibrated"
+
+
+class BaselineChoice(StrEnum):
+    """Yardsticks without a human or an item."""
+
+    all_low = "all_low"
+    all_high = "all_high"
+    uniform_random = "uniform_random"
+    criterion_mean = "criterion_mean"
+    marginal = "marginal"
+    shuffled = "shuffled"
+
+
+class OverChoice(StrEnum):
+    """What is redrawn."""
+
+    item = "item"
+    group = "group"
+    rater = "rater"
+    both = "item+rater"
+    group_rater = "group+rater"
+
+
+class PositiveChoice(StrEnum):
+    """Which items are positive."""
+
+    any = "any"
+    majority = "majority"
+    median = "median"
+
+
+class ScorePresetChoice(StrEnum):
+    """Protocols of papers."""
+
+    readout_paper = "readout-paper"
+
+
+def read_graded(
+    paths: list[Path], columns: dict[str, str | None], repeats: RepeatsChoice, table: Ratings | None
+) -> Answers:
+    """Read answers as numbers; several tables become one."""
+    import pandas as pd
+
+    from measurand.data import read_answers
+    from measurand.data.read import read_table
+
+    scale = None if table is None else table.scales
+    if len(paths) == 1:
+        frame = read_table(paths[0])
+        return read_answers(frame, **_present(frame, columns), scale=scale, repeats=repeats.value)  # type: ignore[arg-type]
+    frames = []
+    for path in paths:
+        frame = read_table(path)
+        named = {column: role for role, column in _present(frame, columns).items() if column is not None}
+        frames.append(frame.rename(columns=named))
+    return read_answers(pd.concat(frames, ignore_index=True), scale=scale, repeats=repeats.value)
+
+
+def _present(frame: Any, columns: dict[str, str | None]) -> dict[str, str | None]:
+    """Return the columns to read: a name that ratings have (--item) counts for answers only if they have it, too."""
+    there = set(map(str, frame.columns))
+    optional = ("item", "criterion")
+    return {
+        role: None if role in optional and name is not None and name not in there and role in there else name
+        for role, name in columns.items()
+    }
+
+
+def read_choices(path: Path, columns: dict[str, str | None], repeats: RepeatsChoice) -> Answers:
+    """Read answers as graded where every one is a number, and as names of classes where one is not."""
+    import pandas as pd
+
+    from measurand.data import read_answers
+    from measurand.data.read import read_table
+    from measurand.data.scale import MISSING, as_number
+
+    frame = read_table(path)
+    named = _present(frame, columns)
+    column = named["answer"] or "answer"
+    texts: list[str] = []
+    if column in frame and not pd.api.types.is_any_real_numeric_dtype(frame[column].dtype):
+        texts = [str(one).strip() for one in pd.unique(frame[column]) if one is not None]
+    are_labels = any(text.lower() not in MISSING and as_number(text) is None for text in texts)
+    return read_answers(frame, **named, labels=are_labels, repeats=repeats.value)  # type: ignore[arg-type]

@@ -1,0 +1,155 @@
+"""The commands that make synthetic data with known truth."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from measurand.cli_options import SeedOption, assignments, write_text
+
+app = typer.Typer(help="Make synthetic data with known truth.", no_args_is_help=True, rich_markup_mode=None)
+
+
+class PresetChoice(StrEnum):
+    """Panels with published figures."""
+
+    two_emojis = "two-emojis"
+
+
+@app.command("panel")
+def simulate_panel(
+    out: Annotated[Path, typer.Option("--out", help="File for the ratings: .csv, .tsv, .jsonl or .parquet.")],
+    items: Annotated[int, typer.Option("--items", min=1, help="Number of items.")] = 290,
+    systems: Annotated[int, typer.Option("--systems", min=0, help="Number of systems; 0 for none.")] = 8,
+    raters: Annotated[int, typer.Option("--raters", min=1, help="Number of raters.")] = 3,
+    component: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--component",
+            metavar="NAME=VARIANCE",
+            help="Variance of item, system, rater, item:system, item:rater, system:rater or residual (repeatable).",
+        ),
+    ] = None,
+    mean_square: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--mean-square", metavar="NAME=VALUE", help="Exact mean square, in place of components (repeatable)."
+        ),
+    ] = None,
+    mean: Annotated[float, typer.Option("--mean", help="Grand mean.")] = 0.0,
+    scale: Annotated[
+        str,
+        typer.Option("--scale", metavar="LOW:HIGH[:STEP]", help="Clip to this scale; with a step also round to it."),
+    ] = "",
+    severity: Annotated[
+        list[float] | None, typer.Option("--severity", help="Shift of each rater in scale units (repeatable).")
+    ] = None,
+    missing: Annotated[float, typer.Option("--missing", help="Share of cells left out at random.")] = 0.0,
+    preset: Annotated[
+        PresetChoice | None, typer.Option("--preset", help="two-emojis: the 290 x 8 x 3 panel of that paper.")
+    ] = None,
+    seed: SeedOption = 0,
+) -> None:
+    """A rating panel of prescribed variance components or mean squares; its truth is written beside it."""
+    import json
+
+    from measurand.data import Scale
+    from measurand.simulate import PRESETS
+    from measurand.simulate import simulate_panel as make
+    from measurand.study import write_file, write_table
+
+    if preset is not None:
+        panel = PRESETS[preset.value](seed=seed)
+    else:
+        panel = make(
+            n_items=items,
+            n_systems=systems,
+            n_raters=raters,
+            components=assignments(component, "--component") if component else None,
+            mean_squares=assignments(mean_square, "--mean-square") if mean_square else None,
+            mean=mean,
+            scale=Scale.parse(scale) if scale else None,
+            severities=severity or (),
+            missing=missing,
+            seed=seed,
+        )
+    write_file(out, lambda path: write_table(panel.ratings, path, out.name))
+    truth = out.with_name(out.name.split(".")[0] + ".truth.json")
+    text = json.dumps(panel.truth, indent=1) + "\n"
+    write_file(truth, lambda path: write_text(path, text))
+    typer.echo(f"{len(panel.ratings):,} ratings: {out}; truth: {truth}", err=True)
+
+
+class SimulatedReadoutChoice(StrEnum):
+    """How simulated systems are read."""
+
+    verification = "verification"
+    generative = "generative"
+
+
+@app.command("benchmark")
+def simulate_benchmark(
+    out: Annotated[Path, typer.Option("--out", help="Folder for answers, ratings, items and truth.")],
+    items: Annotated[int, typer.Option("--items", min=1, help="Number of items.")] = 2500,
+    criteria: Annotated[int, typer.Option("--criteria", min=1, help="Number of criteria.")] = 40,
+    raters: Annotated[int, typer.Option("--raters", min=2, help="Number of raters.")] = 8,
+    raters_per_item: Annotated[int, typer.Option("--raters-per-item", min=2, help="How many raters see an item.")] = 4,
+    scale: Annotated[str, typer.Option("--scale", metavar="LOW:HIGH:STEP", help="The scale.")] = "0:7:1",
+    reliability: Annotated[
+        list[float] | None,
+        typer.Option("--reliability", help="Pairwise kappa of each criterion (repeatable).", show_default="0 to .58"),
+    ] = None,
+    validity: Annotated[
+        list[float] | None,
+        typer.Option("--validity", help="Validity of each system (repeatable).", show_default="eleven, .98 to .58"),
+    ] = None,
+    readout: Annotated[
+        list[SimulatedReadoutChoice] | None,
+        typer.Option("--readout", help="How systems are read (repeatable).", show_default="verification"),
+    ] = None,
+    readout_noise: Annotated[float, typer.Option("--readout-noise", min=0.0, help="Noise of P(yes).")] = 0.3,
+    severity: Annotated[float, typer.Option("--severity", min=0.0, help="Spread of raters' severities.")] = 0.2,
+    groups: Annotated[int, typer.Option("--groups", min=0, help="Groups that items belong to; 0 for none.")] = 0,
+    missing: Annotated[float, typer.Option("--missing", help="Share of generative replies that are lost.")] = 0.0,
+    truth_items: Annotated[
+        int, typer.Option("--truth-items", min=0, help="Items that population values are taken from; 0 for none.")
+    ] = 0,
+    seed: SeedOption = 0,
+) -> None:
+    """A benchmark of known truth: answers of systems, single ratings, and what each system is worth."""
+    import json
+
+    from measurand.data import Scale
+    from measurand.simulate import simulate_benchmark as make
+    from measurand.study import write_file, write_table
+
+    given: dict[str, Any] = {}
+    if reliability:
+        given["reliabilities"] = tuple(reliability)
+    if validity:
+        given["validities"] = tuple(validity)
+    if readout:
+        given["readouts"] = tuple(one.value for one in readout)
+    made = make(
+        n_items=items,
+        n_criteria=criteria,
+        n_raters=raters,
+        raters_per_item=raters_per_item,
+        scale=Scale.parse(scale),
+        readout_noise=readout_noise,
+        severity_sd=severity,
+        n_groups=groups,
+        missing_answers=missing,
+        truth_items=truth_items,
+        seed=seed,
+        **given,
+    )
+    for name in ("answers", "ratings", "items"):
+        frame, path = getattr(made, name), out / f"{name}.csv"
+        write_file(path, lambda part, frame=frame, name=name: write_table(frame, part, f"{name}.csv"))  # type: ignore[misc]
+    text = json.dumps(made.truth, indent=1) + "\n"
+    write_file(out / "truth.json", lambda path: write_text(path, text))
+    typer.echo(f"{len(made.answers):,} answers, {len(made.ratings):,} ratings: {out}", err=True)

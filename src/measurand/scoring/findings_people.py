@@ -1,0 +1,230 @@
+"""Do systems exceed people, is their order real, can one stand in for a rater, do trivial answers score nothing?"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from measurand.result import Finding, Row, Verdict
+from measurand.scoring.questions import NEAR_ZERO, Told, finding, is_clear, named
+from measurand.sentences import short, spread_of
+
+_ANCHOR_WORDS = {
+    "pairwise": "agreement of one rater with another",
+    "leave_one_out": "agreement of the other raters' mean with the rater left out",
+}
+
+
+def exceeds_people(told: Told) -> Finding:
+    """Say which systems exceed people, under which anchor, and whether of these raters or of raters of this kind.
+
+    pass: some system exceeds the leave-one-out anchor over items and raters; warn: some exceeds an anchor, but only the
+    pairwise one, or only for these raters; fail: none exceeds any.
+    """
+    name, question = "exceeds-people", "Does any system exceed people, under which anchor, and which people?"
+    anchors = [one for one in _ANCHOR_WORDS if one in told.run.anchors]
+    if not anchors or not told.arms:
+        why = "no anchor was computed (--anchors pairwise, leave_one_out; statistic kappa_quadratic)"
+        return finding(name, question, "undetermined", f"Not determined: {why}.")
+    units = list(told.run.stores)
+    said: list[str] = []
+    where: list[Row | None] = []
+    best: set[tuple[str, bool]] = set()
+    defined = False
+    for anchor in anchors:
+        row = next((one for one in told.all("anchors", "kappa_quadratic", {"anchor": anchor, **told.main})), None)
+        if row is None or row.undefined:
+            continue
+        defined = True
+        where.append(row)
+        parts = []
+        for unit in units:
+            found = {i: told.contrast("anchor", i, anchor, unit) for i in told.arms}
+            clear = [i for i, one in found.items() if one is not None and one.estimate > 0 and is_clear(one)]
+            where += [found[i] for i in clear[:3]]
+            if clear:
+                best.add((anchor, "rater" in unit))
+            kind = "raters of this kind" if "rater" in unit else "these raters"
+            parts.append(f"{len(clear)} of {len(told.arms)} for {kind}")
+        said.append(f"the {_ANCHOR_WORDS[anchor]} ({short(row.estimate)}): {', '.join(parts)}")
+    if not defined:
+        statement = "Not determined: raters do not vary, or no item has two of them."
+        return finding(name, question, "undetermined", statement, remedy="Have items rated by two raters or more.")
+    top = _best(told)
+    first = "" if top is None else f"The best, {top[0]}, reaches {top[1]}. "
+    statement = (
+        f"{first}Arms above {'; above '.join(said)}; {told.scope}, adjusted by Holm."
+        if told.scope
+        else f"{first}Arms above {'; above '.join(said)}; adjusted by Holm."
+    )
+    remedy = (
+        "Name the anchor and the raters with the claim: a predictor of the consensus beats the agreement of two raters "
+        "by construction, so that the leave-one-out anchor is the one to beat."
+    )
+    if not any("rater" in unit for unit in units):
+        remedy += " For raters of this kind redraw raters, too: --over item --over item+rater."
+    verdict: Verdict = "pass" if ("leave_one_out", True) in best else "warn" if best else "fail"
+    return finding(name, question, verdict, statement, remedy=remedy, where=where)
+
+
+def _best(told: Told) -> tuple[str, str] | None:
+    rows = []
+    for i in told.arms:
+        keys = {**told.run.contenders[i].keys, **told.main, **told.run.path_keys(told.run.path, told.run.measure)}
+        rows += [row for row in told.all("scores", told.run.measure.name, keys) if row.unit == told.run.over]
+    rows = [row for row in rows if not row.undefined]
+    if not rows:
+        return None
+    top = max(rows, key=lambda row: row.estimate)
+    of = ", ".join(str(top.keys[key]) for key in ("system", "readout", "phrasing", "variant") if top.keys[key])
+    return of, f"{short(top.estimate)} ({spread_of(top)})" if top.low is not None else short(top.estimate)
+
+
+def order_real(told: Told) -> Finding:
+    """Say whether the systems' order is real: pairs told apart by paired tests, against marginal intervals.
+
+    pass: every two neighbours differ (Holm over all pairs); warn: some pairs differ; fail: none does.
+    """
+    name, question = "order-real", "Is the order of the systems real?"
+    families = [(words, members) for words, members in told.families if len(members) > 1]
+    if not families:
+        return finding(name, question, "not_applicable", "There is one system under each protocol, nothing to order.")
+    said, where, verdicts = [], [], []
+    scope = told.main["set"] or told.main["criterion"]
+    for words, members in families:
+        keys = {"of": words or "systems", "set": scope}
+        counts = {
+            what: next(iter(told.all("spread", what, keys)), None)
+            for what in ("n_pairs", "pairs_separated_holm", "pairs_separated_marginal", "sd_between_systems")
+        }
+        n, holm, marginal, sd = (counts[what] for what in counts)
+        width = next(iter(told.all("spread", "median_interval_width", keys)), None)
+        if n is None or holm is None or marginal is None or sd is None or width is None:
+            verdicts.append("undetermined")
+            continue
+        where += [holm, marginal, sd, width]
+        apart = _neighbours_differ(told, members)
+        verdicts.append("pass" if apart else "warn" if holm.estimate else "fail")
+        head = f"{words}: " if len(families) > 1 else ""
+        said.append(
+            f"{head}{holm.estimate:.0f} of {n.estimate:.0f} pairs differ (paired, Holm; {marginal.estimate:.0f} by "
+            f"intervals that do not overlap); systems spread by {short(sd.estimate)} (sd), the median interval is "
+            f"{short(width.estimate)} wide"
+        )
+    if not said:
+        statement = "Not determined: some system has no score on the criteria that all share."
+        return finding(name, question, "undetermined", statement)
+    order: list[Verdict] = ["fail", "warn", "undetermined", "pass"]
+    verdict = next(one for one in order if one in verdicts)
+    remedy = "Report tiers, or the pairs that differ, in place of ranks; more items narrow the intervals."
+    return finding(
+        name, question, verdict, f"{'; '.join(said)}.", remedy="" if verdict == "pass" else remedy, where=where
+    )
+
+
+def _neighbours_differ(told: Told, members: list[int]) -> bool:
+    series = told.run.columns([told.run.arm(i) for i in members], told.run.main, told.run.store)
+    ranked = sorted(range(len(members)), key=lambda i: -series[i][0])
+    for a, b in itertools.pairwise(ranked):
+        names = {told.system(members[a]), told.system(members[b])}
+        keys = {name: told.run.contenders[members[a]].keys[name] for name in ("readout", "phrasing", "variant")}
+        rows = told.all("contrasts", "difference", {**keys, **told.main, "contrast": "system"})
+        here = [row for row in rows if {row.keys["a"], row.keys["b"]} == names and row.unit == told.run.over]
+        if not here or not is_clear(here[0]):
+            return False
+    return True
+
+
+def baselines_near_zero(told: Told) -> Finding:
+    """Say whether trivial answers score next to nothing on the same path.
+
+    pass: no baseline's interval lies above 0.02; fail: one does.
+    """
+    name, question = "baselines-near-zero", "Do trivial answers score next to nothing on the same path?"
+    if told.run.measure.name != "kappa_quadratic":
+        return finding(name, question, "not_applicable", f"{told.run.measure.name} has no zero that chance defines.")
+    rows = [row for row in told.all("baselines", told.run.measure.name, told.main) if not row.undefined]
+    if not rows:
+        return finding(name, question, "undetermined", "Not determined: no baseline was scored (--baselines).")
+    high = [row for row in rows if row.low is not None and row.low > NEAR_ZERO]
+    worst = max(rows, key=lambda row: abs(row.estimate))
+    shown = f"{worst.keys['baseline']}{_of_system(worst)} at {short(worst.estimate)} ({spread_of(worst)})"
+    if not high:
+        statement = f"Yes: of {len(rows)} baselines the farthest from 0 is {shown}."
+        return finding(name, question, "pass", statement, where=[worst])
+    names = named([f"{row.keys['baseline']}{_of_system(row)} ({short(row.estimate)})" for row in high])
+    statement = f"No: {names} score above {NEAR_ZERO:g} without an item, or without the right one."
+    remedy = (
+        "Find out what they pick up: the order of items under ties by index, a marginal that follows the items, items "
+        "that repeat. Read every score as its distance from these."
+    )
+    return finding(name, question, "fail", statement, remedy=remedy, where=high[:4])
+
+
+def _of_system(row: Row) -> str:
+    return f" of {row.keys['system']}" if row.keys.get("system") else ""
+
+
+def failed_systems(told: Told) -> Finding:
+    """Say what leaving out the systems that failed a gate does to the mean of all.
+
+    pass: none failed; warn: some did and leaving them out changes nothing clear; fail: it does.
+    """
+    name, question = "failed-systems", "Which systems failed a gate, and what does leaving them out change?"
+    if not told.run.excluded:
+        statement = "No system is marked as failed. Gates are run by `measurand gates`, and with --gates in a score."
+        return finding(name, question, "not_applicable", statement)
+    names = [f"{key[0]} ({', '.join(gates)})" for key, gates in told.run.excluded.items()]
+    scope = told.main["set"] or told.main["criterion"]
+    rows = told.all("spread", "effect_of_leaving_out", {"set": scope})
+    if not rows:
+        statement = f"Failed: {named(names)}. No family of systems has both failed and passing ones."
+        return finding(name, question, "warn", statement)
+    worst = max(rows, key=lambda row: abs(row.estimate))
+    is_moved = worst.low is not None and worst.high is not None and (worst.low > 0 or worst.high < 0)
+    direction = "up" if worst.estimate > 0 else "down"
+    statement = (
+        f"Failed: {named(names)}. Leaving them out moves the mean of the systems {direction} by "
+        f"{short(abs(worst.estimate))} ({spread_of(worst)})."
+    )
+    remedy = "Show both means, and which way leaving out goes; mend the protocol of what failed."
+    verdict: Verdict = "fail" if is_moved else "warn"
+    return finding(name, question, verdict, statement, remedy=remedy, where=rows[:3])
+
+
+def stand_in(told: Told) -> Finding:
+    """Say whether a system could stand in for a rater, by the alternative annotator test.
+
+    pass: some system does on every criterion that was tested; warn: some does on at least half; fail: none does.
+    """
+    name, question = "stand-in", "Could a system stand in for one of the raters?"
+    source = "Calderon, Reichart & Dror 2025, arXiv 2501.10970"
+    keys = {"decision": "alternative_annotator_test"}
+    shares: dict[str, tuple[float, list[Row]]] = {}
+    for i in told.arms:
+        one = told.run.contenders[i]
+        rows = [
+            row
+            for row in told.all("decisions", "winning_rate", {**keys, **one.keys})
+            if not row.undefined and row.keys.get("rater", "") == ""
+        ]
+        if rows:
+            words = one.arm.describe() if one.arm is not None else told.system(i)
+            shares[words] = float(np.mean([row.estimate >= 0.5 for row in rows])), rows
+    if not shares:
+        statement = "Not determined: no item has an answer and two ratings."
+        return finding(name, question, "undetermined", statement, source=source)
+    best = max(shares.values(), key=lambda one: one[0])[0]
+    tops = [words for words, (share, _) in shares.items() if share == best]
+    n = len(shares[tops[0]][1])
+    where = shares[tops[0]][1][:4]
+    of = f"on {best * n:.0f} of {n} criteria" if n > 1 else ("" if best else "on none")
+    statement = (
+        f"{named(tops)} beat{'s' if len(tops) == 1 else ''} at least half of the raters {of}".rstrip()
+        if best
+        else f"None of {len(shares)} arms beats half of the raters on any criterion"
+    ) + f" (epsilon {told.run.epsilon:g}, Benjamini-Yekutieli)."
+    verdict: Verdict = "pass" if best == 1 else "warn" if best >= 0.5 else "fail"
+    remedy = "" if verdict == "pass" else "Keep people on the criteria that no system passes."
+    return finding(name, question, verdict, statement, remedy=remedy, where=where, source=source)
