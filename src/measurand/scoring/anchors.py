@@ -119,6 +119,8 @@ def _over_raters(
     of, drawn = opponents.criterion, opponents.raters
     if mean_of_others and drawn is not None and calibrated:
         return np.full(len(opponents.weights), np.nan)  # its order differs in every replicate
+    if mean_of_others and drawn is None and not (calibrated and path.calibration == "rank"):
+        return _leave_one_out(opponents, path.aggregate, rounded=not calibrated)
     route = path if calibrated and path.calibration == "rank" else path.uncalibrated()
     n_raters = of.ratings.shape[1]
     pooled: list[Moments] = []
@@ -155,13 +157,48 @@ def _mean_kappa(repetitions: list[Moments]) -> FloatArray:
     return np.asarray(np.mean([concordance(one) for one in repetitions], axis=0))
 
 
+def _leave_one_out(opponents: Opponents, aggregate: Aggregate, *, rounded: bool) -> FloatArray:
+    """Return kappa of the mean of the others against the rater left out: sums by item, which no replicate changes."""
+    of = opponents.criterion
+    name = ("leave_one_out", rounded)
+    if name not in of.kept:
+        n_items, n_raters = of.ratings.shape
+        sums = np.zeros((n_items, 6, n_raters))
+        for rater in range(n_raters):
+            x, y = _others(of, rater, rounded=rounded).values, of.filled[:, rater]
+            there = ~np.isnan(x)
+            x = np.where(there, x, 0.0)
+            y = np.where(there, y, 0.0)
+            sums[:, :, rater] = np.column_stack([there, x, y, x**2, y**2, x * y])
+        of.kept[name] = sums
+    sums = of.kept[name]
+    if aggregate == "pooled":
+        return concordance(Moments(*(opponents.weights @ sums.sum(axis=2)).T))
+    found = (opponents.weights @ sums.reshape(len(sums), -1)).reshape(len(opponents.weights), 6, -1)
+    each = concordance(Moments(*np.moveaxis(found, 1, 0)))
+    counted = ~np.isnan(each) & (found[:, 0] >= 2)
+    n = counted.sum(axis=1)
+    total = np.where(counted, each, 0.0).sum(axis=1)
+    return np.asarray(np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0))
+
+
 def _own(of: Criterion, rater: int) -> Answered:
-    """Return one rater's ratings as answers, where others rated, too."""
-    return Answered(np.where(of.count >= 2, of.ratings[:, rater], np.nan))
+    """Return one rater's ratings as answers, where others rated, too; sorted once for all blocks of replicates."""
+    name = ("own", rater)
+    if name not in of.kept:
+        of.kept[name] = Answered(np.where(of.count >= 2, of.ratings[:, rater], np.nan))
+    return of.kept[name]  # type: ignore[no-any-return]
 
 
 def _others(of: Criterion, rater: int, *, rounded: bool) -> Answered:
-    """Return the mean of all raters but one as answers to the items that this one rated."""
+    """Return the mean of all raters but one as answers to the items that this one rated; kept likewise."""
+    name = ("others", rater, rounded)
+    if name not in of.kept:
+        of.kept[name] = _mean_of_others(of, rater, rounded=rounded)
+    return of.kept[name]  # type: ignore[no-any-return]
+
+
+def _mean_of_others(of: Criterion, rater: int, *, rounded: bool) -> Answered:
     rated = of.is_rated[:, rater]
     count = of.count - rated
     there = (count > 0) & (rated > 0)

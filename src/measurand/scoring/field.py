@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import pandas as pd
@@ -38,6 +38,11 @@ class Criterion:
     ratings: FloatArray
     shift: float
     scale: Scale
+
+    @cached_property
+    def kept(self) -> dict[object, Any]:
+        """What is worked out of the ratings once and used in every block of replicates, by name."""
+        return {}
 
     @cached_property
     def is_rated(self) -> FloatArray:

@@ -86,13 +86,17 @@ def calibration_leaks(told: Told) -> Finding:
     worst = max(rows, key=lambda row: row.estimate)
     statement = (
         f"Fitted to the very items that it scores (oracle), calibration adds at most {short(worst.estimate)} to kappa "
-        f"({spread_of(worst)}; {worst.keys['system']}), over {len(rows)} arms {told.scope}".rstrip()
+        f"({spread_of(worst)}; {worst.keys['system']}), over {_arms(len(rows))} {told.scope}".rstrip()
         + f". The headline is {told.run.path.fit.replace('_', '-')}."
     )
     fails = worst.estimate >= LEAKAGE[1] and is_clear(worst)
     verdict: Verdict = "fail" if fails else "warn" if worst.estimate >= LEAKAGE[0] else "pass"
     remedy = "" if verdict == "pass" else "Report the held-out figure; call the oracle one an upper bound."
     return finding(name, question, verdict, statement, remedy=remedy, where=[worst])
+
+
+def _arms(n: int) -> str:
+    return "one arm" if n == 1 else f"{n} arms"
 
 
 def _of_arms(told: Told, contrast: str) -> list[Row]:

@@ -172,9 +172,10 @@ def failed_systems(told: Told) -> Finding:
     pass: none failed; warn: some did and leaving them out changes nothing clear; fail: it does.
     """
     name, question = "failed-systems", "Which systems failed a gate, and what does leaving them out change?"
+    if told.run.excluded is None:
+        return finding(name, question, "undetermined", "Not determined: the gates were not asked (--no-gates).")
     if not told.run.excluded:
-        statement = "No system is marked as failed. Gates are run by `measurand gates`, and with --gates in a score."
-        return finding(name, question, "not_applicable", statement)
+        return finding(name, question, "pass", "No arm failed a gate.")
     names = [f"{key[0]} ({', '.join(gates)})" for key, gates in told.run.excluded.items()]
     scope = told.main["set"] or told.main["criterion"]
     rows = told.all("spread", "effect_of_leaving_out", {"set": scope})

@@ -54,7 +54,10 @@ class Opponents:
 
     def against(self, included: npt.NDArray[np.bool_]) -> Opponents:
         """Return the same items against some of the raters alone."""
-        return Opponents(self.criterion, self.weights, self.raters, included)
+        found = Opponents(self.criterion, self.weights, self.raters, included)
+        # Neither what is drawn nor the targets, which are those of all raters, depend on who answers are held against.
+        found.__dict__["whole"], found.__dict__["_targets"] = self.whole, self._targets
+        return found
 
     @cached_property
     def whole(self) -> IntArray:
@@ -76,6 +79,10 @@ class Opponents:
 
     @cached_property
     def _kept(self) -> dict[object, Any]:
+        return {}
+
+    @cached_property
+    def _targets(self) -> dict[object, Any]:
         return {}
 
     def margins(self, items: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -127,17 +134,17 @@ class Opponents:
     ) -> FloatArray:
         """Return the distribution of levels in each fold, (n_rows, n_folds, n_levels); kept under a repetition."""
         key = (of, "folds", kept_as)
-        if kept_as is not None and key in self._kept:
-            return self._kept[key]  # type: ignore[no-any-return]
+        if kept_as is not None and key in self._targets:
+            return self._targets[key]  # type: ignore[no-any-return]
         items = answered.present
         each = [self.target(of, items[fold_of[items] == fold]).counts for fold in range(n_folds)]
         counts = np.stack(each, axis=1)
         if kept_as is not None:
-            self._kept[key] = counts
+            self._targets[key] = counts
         return counts
 
     def target_of(self, of: TargetOf, items: IntArray, name: object) -> Target:
         """Return `target`, kept under a name where `items` are all rated ones: arms that answered all share it."""
-        if (of, name) not in self._kept:
-            self._kept[of, name] = self.target(of, items)
-        return self._kept[of, name]  # type: ignore[no-any-return]
+        if (of, name) not in self._targets:
+            self._targets[of, name] = self.target(of, items)
+        return self._targets[of, name]  # type: ignore[no-any-return]

@@ -136,7 +136,7 @@ def lay_out(answers: Answers | Any, ratings: Ratings | Any, choices: Choices, *,
 
 
 def compute(
-    laid: Laid, choices: Choices, *, excluded: Mapping[tuple[str, ...], Sequence[str]], progress: Progress | None
+    laid: Laid, choices: Choices, *, excluded: Mapping[tuple[str, ...], Sequence[str]] | None, progress: Progress | None
 ) -> tuple[Run, dict[str, Any]]:
     """Compute all replicates, and return the run with its resolved settings."""
     field, found, over = laid.field, laid.contenders, laid.over
@@ -270,5 +270,5 @@ def _settings(
         "values_ignored_for_status": given.n_ignored,
         "scale": {name: rated.scale(name).describe() for name in field.names},
         "groups": None if field.group is None else int(field.group.max()) + 1,
-        "excluded": [list(key) for key in run.excluded],
+        "excluded": [list(key) for key in run.excluded or ()],
     }

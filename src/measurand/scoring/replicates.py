@@ -15,14 +15,16 @@ from measurand.scoring.contenders import Contender
 from measurand.scoring.field import Criterion, Draws, Field
 from measurand.scoring.opponents import Opponents
 from measurand.scoring.paths import Path, kappa
-from measurand.scoring.statistics import Measure, measured
+from measurand.scoring.statistics import OF_POSITIVES, Measure, measured, positives
 from measurand.stats import agreement
 from measurand.stats.inference import FloatArray
+from measurand.stats.ranking import prevalence
 
 Progress = Callable[[str, int, int], None]
 
-#: The series of each criterion's interval alpha.
+#: The series of each criterion's interval alpha, and of its share of positive items where a statistic asks for them.
 ALPHA: Final = "alpha"
+PREVALENCE: Final = "prevalence"
 
 
 @dataclass(frozen=True)
@@ -92,11 +94,18 @@ def replicate(on: Field, jobs: Sequence[Job], draws: Draws, folds: Folds, *, pro
     series: dict[object, FloatArray] = {job.name: np.full((n_rows, len(on.criteria)), np.nan) for job in jobs}
     series[ALPHA] = np.full((n_rows, len(on.criteria)), np.nan)
     alphas = [_Alpha.of(one) for one in on.criteria]
+    finding = next((job.measure for job in jobs if job.measure.name in OF_POSITIVES), None)
+    if finding is not None:
+        series[PREVALENCE] = np.full((n_rows, len(on.criteria)), np.nan)
     for start, weights, raters in draws.blocks():
         here = slice(start, start + len(weights))
         for position, criterion in enumerate(on.criteria):
             opponents = Opponents(criterion, weights, raters)
             series[ALPHA][here, position] = alphas[position].values(weights)
+            if finding is not None:
+                rated = opponents.rated
+                positive = positives(criterion, finding.positive)[rated]
+                series[PREVALENCE][here, position] = prevalence(positive, weights[:, rated])
             for job in jobs:
                 if job.contender is None:
                     found = anchor_kappa(job.anchor, opponents, job.path, folds)

@@ -19,13 +19,18 @@ from measurand.scoring.replicates import ALPHA, Store
 from measurand.scoring.statistics import OF_ORDER, Measure
 from measurand.stats.inference import FloatArray, percentile_interval
 
-SETS: Final = ("all", "reliable", "unreliable")
+#: Means over criteria: all; the reliable, chosen anew in every replicate; the reliable of the sample, held
+#: fixed; the others.
+SETS: Final = ("all", "reliable", "reliable_fixed", "unreliable")
 
 #: With no more criteria than this each is contrasted on its own, too.
 MOST_SINGLE: Final = 8
 #: Below this many redrawn raters the bootstrap over raters is too narrow.
 FEW_RATERS: Final = 20
 FEW_ITEMS: Final = 20
+
+#: Distance of the replicates' median from the estimate, in widths of the interval, from which a row tells of it.
+_OFF_CENTRE: Final = 0.25
 
 NO_VARIATION: Final = "neither the answers nor the ratings vary"
 
@@ -70,8 +75,8 @@ class Run:
     confidence, seed, margin, epsilon
         Level of intervals, the one seed, margin of equivalence (None for none), and epsilon of the alternative
         annotator test.
-    excluded : mapping
-        Keys of arms that failed a gate to the gates that they failed.
+    excluded : mapping or None
+        Keys of arms that failed a gate to the gates that they failed; None where no gate was asked.
     """
 
     field: Field
@@ -88,7 +93,7 @@ class Run:
     seed: int
     margin: float | None
     epsilon: float
-    excluded: Mapping[tuple[str, ...], Sequence[str]]
+    excluded: Mapping[tuple[str, ...], Sequence[str]] | None
 
     @property
     def measure(self) -> Measure:
@@ -132,6 +137,8 @@ class Run:
             return np.ones(alpha.shape, dtype=bool)
         with np.errstate(invalid="ignore"):
             is_reliable = alpha >= (self.threshold if threshold is None else threshold)
+        if name == "reliable_fixed":
+            return np.broadcast_to(is_reliable[:1], alpha.shape)
         return np.asarray(is_reliable if name == "reliable" else ~is_reliable)
 
     def columns(self, series: Sequence[FloatArray], scope: Scope, store: Store) -> list[FloatArray]:
@@ -188,6 +195,9 @@ class Run:
                 note=_joined(note, "no interval: no replicate is defined"),
                 **sample,
             )
+        centre = float(np.median(draws[~np.isnan(draws)]))
+        if abs(centre - estimate) > _OFF_CENTRE * (interval.high - interval.low):
+            note = _joined(note, f"the replicates centre on {centre:.4g}: they repeat items, and choose and fit anew")
         if interval.undefined_share:
             note = _joined(note, f"{100 * interval.undefined_share:.2g} % of the replicates are undefined and left out")
         return Row(

@@ -200,8 +200,8 @@ def score(
                 seed=seed,
                 progress=progress,
             )
-        failed: Mapping[tuple[str, ...], Sequence[str]] = excluded or {}
-        if excluded is None:
+        failed = excluded
+        if gates and excluded is None:
             failed = {tuple(arm): names for arm, names in failed_systems(gated).items()}
         run, settings = compute(laid, choices, excluded=failed, progress=progress)
         points = sensitivity_points(run)

@@ -124,7 +124,7 @@ def _between_systems(run: Run, family: Sequence[int], scope: Scope) -> list[Row]
 
 def _without_failed(run: Run, family: Sequence[int], scope: Scope) -> list[Row]:
     """Return the mean of all systems and of those that pass their gates, and what leaving out the others does."""
-    failed = [i for i in family if tuple(str(v) for v in run.contenders[i].keys.values()) in run.excluded]
+    failed = [i for i in family if tuple(str(v) for v in run.contenders[i].keys.values()) in (run.excluded or {})]
     if not failed or len(failed) == len(family):
         return []
     kept = [i for i in family if i not in failed]

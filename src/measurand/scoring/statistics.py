@@ -43,6 +43,8 @@ POSITIVE: Final[dict[str, str]] = {
 }
 #: Statistics of the order of answers alone: calibration does not change them.
 OF_ORDER: Final = ("spearman", "average_precision", "auroc")
+#: Statistics of finding the positive items.
+OF_POSITIVES: Final = ("average_precision", "auroc")
 #: Values closer than this are one level.
 _EQUAL: Final = 1e-9
 #: Smaller is better.
@@ -121,7 +123,7 @@ def measured(measure: Measure, answered: Answered, opponents: Opponents, path: P
     weights = opponents.weights[:, items]
     if measure.name == "spearman":
         return ranking.spearman(score, criterion.consensus[items], weights)
-    if measure.name in ("average_precision", "auroc"):
+    if measure.name in OF_POSITIVES:
         positive = positives(criterion, measure.positive)[items]
         return getattr(ranking, measure.name)(score, positive, weights)  # type: ignore[no-any-return]
     if measure.name == "kappa_unweighted" and path.calibration == "rank" and path.ties in ("block", "random"):

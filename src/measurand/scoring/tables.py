@@ -12,9 +12,9 @@ from measurand.result import Key, Row
 from measurand.scoring.contenders import Contender
 from measurand.scoring.opponents import Opponents, TargetOf
 from measurand.scoring.paths import Path, kappa
-from measurand.scoring.replicates import ALPHA
+from measurand.scoring.replicates import ALPHA, PREVALENCE
 from measurand.scoring.run import Run, Scope, means
-from measurand.scoring.statistics import OF_ORDER, Measure
+from measurand.scoring.statistics import OF_ORDER, POSITIVE, Measure
 from measurand.stats.calibration import TIES
 from measurand.stats.inference import FloatArray
 
@@ -126,6 +126,27 @@ def sensitivity_rows(run: Run, points: Mapping[tuple[tuple[Key, ...], Scope, Pat
     return rows
 
 
+def _prevalence(run: Run) -> list[Row]:
+    """Return the share of positive items: what a random order has as its average precision."""
+    rows = []
+    for scope in run.scopes:
+        values = run.columns([run.store[PREVALENCE]], scope, run.store)[0]
+        rows.append(
+            run.row(
+                "criteria",
+                scope.keys,
+                "prevalence",
+                values,
+                over=run.over,
+                n_items=run.field.n_items,
+                n_raters=run.field.n_raters,
+                undefined="no criterion is in this set",
+                note=f"positive: {POSITIVE[run.measures[0].positive]}; the average precision of a random order",
+            )
+        )
+    return rows
+
+
 def anchor_rows(run: Run) -> list[Row]:
     """Return every anchor per criterion and set, over everything that is redrawn."""
     rows = []
@@ -175,6 +196,8 @@ def criterion_rows(run: Run) -> list[Row]:
             note = "share of replicates in which the criterion is in the reliable set"
             keys = {**keys, "set": "reliable", "threshold": run.threshold}
             rows.append(run.without_interval("criteria", keys, "inclusion_share", share, note=note, undefined=reason))
+    if PREVALENCE in store:
+        rows += _prevalence(run)
     if len(run.field.names) == 1:
         return rows
     plain = [i for i, one in enumerate(run.contenders) if one.arm is not None and one.arm.is_plain]
