@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from measurand.data.answers import ANSWERED, Answers
 from measurand.result import Key, MeasurandError
@@ -46,6 +47,8 @@ class Contender:
         Rated items of each criterion that the arm was asked about.
     arm : Arm or None
         The arm, None for a baseline.
+    is_asked : sequence of ndarray of bool, shape (n_items,)
+        For each criterion the rated items that the arm was asked about; empty for a baseline.
     """
 
     keys: dict[str, Key]
@@ -53,6 +56,7 @@ class Contender:
     not_permitted: Sequence[str]
     n_asked: Sequence[int]
     arm: Arm | None = None
+    is_asked: Sequence[npt.NDArray[np.bool_]] = ()
 
     @property
     def n_answered(self) -> list[int]:
@@ -105,24 +109,25 @@ def contenders(answers: Answers, arms: Sequence[Arm], field: Field) -> list[Cont
     is_answered = frame["status"].isin(ANSWERED).to_numpy()
     out = []
     for arm in arms:
-        answered, reasons, asked = [], [], []
+        answered, reasons, asked, masks = [], [], [], []
         rows = arm.rows[item[arm.rows] >= 0]
         for position, of in enumerate(field.criteria):
             here = rows[criterion[rows] == position]
             given = np.full(field.n_items, np.nan)
-            by = None if log_odds is None else np.full(field.n_items, np.nan)
             ok = here[is_answered[here]]
             given[item[ok]] = values[ok]
             unrated = of.count == 0
             given[unrated] = np.nan
-            if by is not None and log_odds is not None and not np.isnan(log_odds[ok]).any():
+            # Less the shift small probabilities would tie: what sorts answers is as the table has it.
+            by = given
+            if log_odds is not None and not np.isnan(log_odds[ok]).any():
+                by = np.full(field.n_items, np.nan)
                 by[item[ok]] = log_odds[ok]
-            else:
-                by = None
             asked.append(int((~unrated[item[here[was_asked[here]]]]).sum()))
+            masks.append(np.isin(np.arange(field.n_items), item[here[was_asked[here]]]) & ~unrated)
             reasons.append(_not_permitted(given, of))
             answered.append(Answered(given - of.shift, by))
-        out.append(Contender(arm.keys, answered, reasons, asked, arm))
+        out.append(Contender(arm.keys, answered, reasons, asked, arm, masks))
     return out
 
 
@@ -156,7 +161,7 @@ def binarized(contender: Contender, field: Field) -> Contender | None:
         cut.append(Answered(np.where(np.isnan(raw), np.nan, (raw > 0.5).astype(float)) - of.shift))
     keys = {**contender.keys, "readout": BINARIZED}
     derived = Arm(arm.system, BINARIZED, arm.phrasing, arm.rows, arm.protocol, arm.prefill, arm.control, arm.attempt)
-    return Contender(keys, cut, contender.not_permitted, contender.n_asked, derived)
+    return Contender(keys, cut, contender.not_permitted, contender.n_asked, derived, contender.is_asked)
 
 
 def baseline(name: str, field: Field, *, seed: int, of: Contender | None = None) -> Contender:
@@ -179,6 +184,7 @@ def baseline(name: str, field: Field, *, seed: int, of: Contender | None = None)
             (one.levels[0], one.levels[-1]) if bounds is None else (bounds[0] - one.shift, bounds[1] - one.shift)
         )
         values = np.full(field.n_items, np.nan)
+        by = None
         if name == "all_low":
             values[rated] = low
         elif name == "all_high":
@@ -193,8 +199,12 @@ def baseline(name: str, field: Field, *, seed: int, of: Contender | None = None)
             values[rated] = rng.choice(one.ratings[one.is_rated > 0], int(rated.sum()))
         elif of is not None:
             own = of.answered[position]
-            values[own.present] = rng.permutation(own.values[own.present])
-        answered.append(Answered(values))
+            dealt = rng.permutation(own.present)
+            values[own.present] = own.values[dealt]
+            if own.by is not None:
+                by = np.full(field.n_items, np.nan)
+                by[own.present] = own.by[dealt]
+        answered.append(Answered(values, by))
     blank: dict[str, Key] = {} if of is None else of.keys
     n_asked = [len(one.present) for one in answered]
     reasons = [""] * len(answered) if of is None else list(of.not_permitted)

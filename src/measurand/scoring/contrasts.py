@@ -20,6 +20,9 @@ from measurand.stats.inference import FloatArray, holm
 #: Scores under every tie rule and target, by the values of an arm's keys, the scope and the path.
 Points = Mapping[tuple[tuple[Key, ...], Scope, Path], float]
 
+#: Smallest adjusted p that a family may have before Holm gives way to max-T.
+COARSE: Final = 0.05
+
 #: What may tell two arms of one system apart and is contrasted.
 PROTOCOL_CONTRASTS: Final = ("readout", "phrasing", "prefill", "attempt", "control", "protocol")
 
@@ -129,25 +132,37 @@ def _difference(
     )
     p = bootstrap_p(values)
     if not np.isnan(p):
-        row = replace(row, p=p, attainable_p=1 / len(values))
+        row = replace(row, p=p, attainable_p=1 / (1 + int((~np.isnan(values[1:])).sum())))
     return Contrast(replace(row, n_raters=run.field.n_raters), values)
 
 
 def _adjusted(found: list[Contrast]) -> list[Contrast]:
-    """Return contrasts of one family with Holm's adjusted p, and the max-T p as rows of their own."""
+    """Return contrasts of one family with their adjusted p, and the max-T p as rows of their own.
+
+    Holm's, as long as it can get below .05: with n replicates no p is below 1 / (n + 1), times the size of the family.
+    Beyond that the adjusted p is that of max-T, whose smallest value does not grow with the family.
+    """
     if not found:
         return []
-    adjusted = holm(np.array([np.nan if one.row.p is None else one.row.p for one in found]))
-    out = [
-        Contrast(one.row if np.isnan(p) else replace(one.row, p_adjusted=float(p)), one.draws)
-        for one, p in zip(found, adjusted, strict=True)
-    ]
+    p = np.array([np.nan if one.row.p is None else one.row.p for one in found])
+    largest = max_t(np.column_stack([one.draws for one in found]))
+    n_tests, n_draws = int((~np.isnan(p)).sum()), len(found[0].draws) - 1
+    attainable = n_tests / (n_draws + 1)
+    is_coarse = attainable >= COARSE
+    note = f"by max-T: with {n_draws} replicates Holm over {n_tests} cannot get below {attainable:.2g}"
+    adjusted = np.where(np.isnan(p), np.nan, largest) if is_coarse else holm(p)
+    out = []
+    for one, value in zip(found, adjusted, strict=True):
+        row = one.row if np.isnan(value) else replace(one.row, p_adjusted=float(value))
+        if is_coarse and not np.isnan(value):
+            row = replace(row, note="; ".join(part for part in (row.note, note) if part))
+        out.append(Contrast(row, one.draws))
     if len(found) == 1:
         return out
-    for one, p in zip(found, max_t(np.column_stack([one.draws for one in found])), strict=True):
-        if not np.isnan(p):
-            note = "the estimate is the p value adjusted by max-T over the family; a test has no interval"
-            row = Row("contrasts", one.row.keys, "p_max_t", float(p), unit=one.row.unit, p=float(p), note=note)
+    for one, value in zip(found, largest, strict=True):
+        if not np.isnan(value):
+            told = "the estimate is the p value adjusted by max-T over the family; a test has no interval"
+            row = Row("contrasts", one.row.keys, "p_max_t", float(value), unit=one.row.unit, p=float(value), note=told)
             out.append(Contrast(replace(row, attainable_p=1 / len(one.draws)), one.draws))
     return out
 
@@ -206,7 +221,7 @@ def anchor_contrasts(run: Run, over: str) -> list[Contrast]:
                         "b": name,
                         **run.path.keys,
                     }
-                    note = "exceeds raters of this kind" if "rater" in over else "for these raters"
+                    note = "for raters of this kind" if "rater" in over else "for these raters"
                     a, b = run.arm(i, store=store), run.anchor(name, store=store)
                     family.append(_difference(run, keys, a, b, scope, over, note))
                 out += _adjusted(family)
@@ -216,13 +231,17 @@ def anchor_contrasts(run: Run, over: str) -> list[Contrast]:
 def protocol_pairs(run: Run) -> list[tuple[str, int, int]]:
     """Return the pairs of arms of one system that differ in one thing: its name, and the two arms."""
     out = []
-    for i, j in itertools.combinations(range(len(run.contenders)), 2):
-        a, b = run.contenders[i].arm, run.contenders[j].arm
+    arms = [one.arm for one in run.contenders]
+    for i, j in itertools.combinations(range(len(arms)), 2):
+        a, b = arms[i], arms[j]
         if a is None or b is None or a.system != b.system:
             continue
         told = a.differs_from(b)
         if len(told) == 1 and told[0] in PROTOCOL_CONTRASTS:
-            out.append((told[0], i, j))
+            # The same way round for every system, whatever the order of its rows: plain first, then as they appear.
+            order = ["", *(getattr(one, told[0]) for one in arms if one is not None)]
+            is_turned = order.index(getattr(a, told[0])) > order.index(getattr(b, told[0]))
+            out.append((told[0], j, i) if is_turned else (told[0], i, j))
     return out
 
 

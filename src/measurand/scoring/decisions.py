@@ -44,7 +44,8 @@ def _alternative(run: Run) -> list[Row]:
             test = alternative_annotator_test(
                 values, criterion.ratings, epsilon=run.epsilon, alignment="rmse", cluster=cluster
             )
-            rates.append(test.passed)
+            if not np.isnan(test.omega):
+                rates.append(test.passed)
             n_items, n_raters = int((~np.isnan(values)).sum()), int((criterion.count > 0).any() and run.field.n_raters)
             for statistic, value in (("winning_rate", test.omega), ("advantage_probability", test.rho)):
                 said = (
@@ -86,7 +87,7 @@ def _alternative(run: Run) -> list[Row]:
             share = float(np.mean(rates)) if rates else np.nan
             said = f"share of {len(rates)} criteria on which the winning rate reaches one half, {note}"
             rows.append(
-                run.without_interval("decisions", keys, "share_passed", share, note=said, undefined="no answers")
+                run.without_interval("decisions", keys, "share_passed", share, note=said, undefined="no rater tested")
             )
     return rows
 
@@ -95,6 +96,7 @@ def _margin(run: Run) -> list[Row]:
     if run.margin is None or run.measure.name != "kappa_quadratic":
         return []
     rows = []
+    kind = "for raters of this kind" if "rater" in run.over else "for these raters"
     for i, one in enumerate(run.contenders):
         if one.arm is None or not one.arm.is_plain:
             continue
@@ -128,7 +130,7 @@ def _margin(run: Run) -> list[Row]:
                             n_items=run.field.n_items,
                             n_raters=run.field.n_raters,
                             p=found.p,
-                            note=f"{decision.replace('_', '-')} within {run.margin:g} {said}; for these raters",
+                            note=f"{decision.replace('_', '-')} within {run.margin:g} {said}; {kind}",
                         )
                     )
     return rows

@@ -27,22 +27,36 @@ def readout_decides(told: Told) -> Finding:
     than the spread between systems under one readout.
     """
     name, question = "readout-decides", "Is it the readout: do scores depend on how answers are read?"
+    # The yes or no derived from probabilities, controls and later attempts are shown, but decide nothing.
+    plain = {
+        (keys["system"], keys["readout"] or "plain", keys["phrasing"], keys["variant"])
+        for keys in (told.run.contenders[i].keys for i in told.arms)
+    }
     rows = [
-        row for row in told.all("contrasts", "difference", {**told.main, "contrast": "readout"}) if not row.undefined
+        row
+        for row in told.all("contrasts", "difference", {**told.main, "contrast": "readout"})
+        if not row.undefined
+        and all((row.keys["system"], row.keys[x], row.keys["phrasing"], row.keys["variant"]) in plain for x in "ab")
     ]
     if not rows:
         return finding(name, question, "not_applicable", "Every system was read in one way only.")
     by_pair: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in rows:
         by_pair[str(row.keys["a"]), str(row.keys["b"])].append(row)
-    spreads = [row.estimate for row in told.all("spread", "sd_between_systems", {"set": _scope(told)})]
+    families = {words or "systems" for words, _ in told.families}
+    spreads = [
+        row.estimate
+        for row in told.all("spread", "sd_between_systems", {"set": _scope(told)})
+        if row.keys["of"] in families and not row.undefined
+    ]
     said, verdicts, where = [], [], []
     for (a, b), of_pair in by_pair.items():
         up = sum(is_clear(row) and row.estimate > 0 for row in of_pair)
         down = sum(is_clear(row) and row.estimate < 0 for row in of_pair)
         median = float(np.median([row.estimate for row in of_pair]))
+        what = "systems" if len({row.keys["system"] for row in of_pair}) == len(of_pair) else "contrasts"
         said.append(
-            f"{a} against {b}: {up} of {len(of_pair)} systems higher, {down} lower, the median difference is "
+            f"{a} against {b}: {up} of {len(of_pair)} {what} higher, {down} lower, the median difference is "
             f"{short(median)}"
         )
         large = bool(spreads) and abs(median) > max(spreads)
@@ -171,7 +185,7 @@ def coverage_decides(told: Told) -> Finding:
         lie = "lies" if len(set(crossing)) == 1 else "lie"
         statement += f" Between their bounds {named(crossing)} {lie} on either side of the pairwise anchor."
     elif anchor is not None and not anchor.undefined:
-        statement += " Whatever the missing answers are, no arm changes its side of the pairwise anchor."
+        statement += " At neither bound does an arm change its side of the pairwise anchor."
     verdict: Verdict = "fail" if crossing else "warn"
     remedy = (
         "Show the bounds beside the score, compare arms on the items that both answered, and ask again what is missing."

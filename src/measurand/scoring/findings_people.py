@@ -7,7 +7,9 @@ import itertools
 import numpy as np
 
 from measurand.result import Finding, Row, Verdict
+from measurand.scoring.contrasts import COARSE
 from measurand.scoring.questions import NEAR_ZERO, Told, finding, is_clear, named
+from measurand.scoring.replicates import ALPHA
 from measurand.sentences import short, spread_of
 
 _ANCHOR_WORDS = {
@@ -36,27 +38,28 @@ def exceeds_people(told: Told) -> Finding:
         row = next((one for one in told.all("anchors", "kappa_quadratic", {"anchor": anchor, **told.main})), None)
         if row is None or row.undefined:
             continue
-        defined = True
         where.append(row)
         parts = []
         for unit in units:
             found = {i: told.contrast("anchor", i, anchor, unit) for i in told.arms}
+            defined = defined or any(one is not None and not one.undefined for one in found.values())
             clear = [i for i, one in found.items() if one is not None and one.estimate > 0 and is_clear(one)]
             where += [found[i] for i in clear[:3]]
             if clear:
-                best.add((anchor, "rater" in unit))
+                # Two raters make one pair: to redraw them says nothing of raters of their kind.
+                best.add((anchor, "rater" in unit and told.run.field.n_raters > 2))
             kind = "raters of this kind" if "rater" in unit else "these raters"
             parts.append(f"{len(clear)} of {len(told.arms)} for {kind}")
         said.append(f"the {_ANCHOR_WORDS[anchor]} ({short(row.estimate)}): {', '.join(parts)}")
     if not defined:
-        statement = "Not determined: raters do not vary, or no item has two of them."
+        statement = "Not determined: no arm has a score, raters do not vary, or no item has two of them."
         return finding(name, question, "undetermined", statement, remedy="Have items rated by two raters or more.")
     top = _best(told)
     first = "" if top is None else f"The best, {top[0]}, reaches {top[1]}. "
     statement = (
-        f"{first}Arms above {'; above '.join(said)}; {told.scope}, adjusted by Holm."
+        f"{first}Arms above {'; above '.join(said)}; {told.scope}, adjusted for the number of comparisons."
         if told.scope
-        else f"{first}Arms above {'; above '.join(said)}; adjusted by Holm."
+        else f"{first}Arms above {'; above '.join(said)}; adjusted for the number of comparisons."
     )
     remedy = (
         "Name the anchor and the raters with the claim: a predictor of the consensus beats the agreement of two raters "
@@ -96,9 +99,17 @@ def order_real(told: Told) -> Finding:
         keys = {"of": words or "systems", "set": scope}
         counts = {
             what: next(iter(told.all("spread", what, keys)), None)
-            for what in ("n_pairs", "pairs_separated_holm", "pairs_separated_marginal", "sd_between_systems")
+            for what in (
+                "n_pairs",
+                "pairs_separated_holm",
+                "pairs_separated_max_t",
+                "pairs_separated_marginal",
+                "sd_between_systems",
+            )
         }
-        n, holm, marginal, sd = (counts[what] for what in counts)
+        n, holm, largest, marginal, sd = (counts[what] for what in counts)
+        if n is not None and n.estimate / len(told.run.store[ALPHA]) >= COARSE:
+            holm = largest  # no pair of so many could be significant after Holm with these replicates
         width = next(iter(told.all("spread", "median_interval_width", keys)), None)
         if n is None or holm is None or marginal is None or sd is None or width is None:
             verdicts.append("undetermined")
@@ -108,7 +119,7 @@ def order_real(told: Told) -> Finding:
         verdicts.append("pass" if apart else "warn" if holm.estimate else "fail")
         head = f"{words}: " if len(families) > 1 else ""
         said.append(
-            f"{head}{holm.estimate:.0f} of {n.estimate:.0f} pairs differ (paired, Holm; {marginal.estimate:.0f} by "
+            f"{head}{holm.estimate:.0f} of {n.estimate:.0f} pairs differ (paired, adjusted; {marginal.estimate:.0f} by "
             f"intervals that do not overlap); systems spread by {short(sd.estimate)} (sd), the median interval is "
             f"{short(width.estimate)} wide"
         )

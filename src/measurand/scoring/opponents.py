@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,8 @@ from measurand.stats.calibration import Target
 from measurand.stats.inference import FloatArray, IntArray
 
 TargetOf = Literal["ratings", "consensus"]
+
+_Number = TypeVar("_Number", np.float64, np.int64)
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,24 @@ class Opponents:
         return self.weights.astype(np.int64)
 
     @cached_property
+    def amounts(self) -> tuple[FloatArray, FloatArray]:
+        """Number and sum of the ratings of each item by drawn raters, times drawn items, (n_rows, n_items) each."""
+        count, total, _ = self.sums
+        return self.weights * count, self.weights * total
+
+    def room(self, name: object, shape: tuple[int, ...], kind: type[_Number]) -> npt.NDArray[_Number]:
+        """Return an array to be written over, the same for the same name: fresh memory costs more than filling it."""
+        size = math.prod(shape)
+        key = (name, kind)
+        if key not in self._rooms or self._rooms[key].size < size:
+            self._rooms[key] = np.empty(size, dtype=kind)
+        return self._rooms[key][:size].reshape(shape)  # type: ignore[no-any-return]
+
+    @cached_property
+    def _rooms(self) -> dict[object, Any]:
+        return {}
+
+    @cached_property
     def rated(self) -> IntArray:
         """Positions of items with a rating."""
         return np.flatnonzero(self.criterion.count > 0)
@@ -90,12 +111,25 @@ class Opponents:
         is_whole = len(items) == len(self.rated)
         if is_whole and "margins" in self._kept:
             return self._kept["margins"]  # type: ignore[no-any-return]
-        weights = np.take(self.weights, items, axis=1)
-        parts = [one[..., items] for one in self.sums]
+        known = self._kept.get(("ratings", None))
+        if is_whole and known is not None and self.raters is None and self.included is None:
+            # Counts of levels say all of it, and are there already.
+            levels, counts = known.levels, known.counts
+            self._kept["margins"] = counts.sum(axis=1), counts @ levels, counts @ levels**2
+            return self._kept["margins"]  # type: ignore[no-any-return]
+        # Items without ratings add nothing: where all others are meant, nothing needs to be picked.
+        weights = self.weights if is_whole else np.take(self.weights, items, axis=1)
+        parts = self.sums if is_whole else [one[..., items] for one in self.sums]
         n, y, yy = (weights @ one if one.ndim == 1 else np.einsum("ri,ri->r", weights, one) for one in parts)
         if is_whole:
             self._kept["margins"] = n, y, yy
         return n, y, yy
+
+    @cached_property
+    def by_rater(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Number, sum and sum of squares of each rater's ratings in each replicate, (n_rows, n_raters) each."""
+        of = self.criterion
+        return tuple(self.weights @ one for one in (of.is_rated, of.filled, of.filled**2))  # type: ignore[return-value]
 
     def target(self, of: TargetOf, items: IntArray) -> Target:
         """Return the distribution of levels over some items as each replicate draws them.
@@ -110,6 +144,8 @@ class Opponents:
         criterion = self.criterion
         if self.raters is None:
             levels, matrix = criterion.target(of)
+            if len(items) == len(self.rated):
+                return Target(levels, np.asarray(self.weights @ matrix))
             return Target(levels, np.asarray(np.take(self.weights, items, axis=1) @ matrix[items]))
         weights = np.take(self.weights, items, axis=1)
         if of == "ratings":

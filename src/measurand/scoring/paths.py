@@ -137,12 +137,18 @@ class _Part:
         What calibration gives each block; its rows are those of the replicates, or of replicates and folds.
     values : ndarray or None, shape (n_blocks,)
         What each block is where nothing is calibrated.
+    own : Places or None
+        Places of the blocks among those that are scored together, rows as in `steps`.
+    fillers : ndarray of int or None
+        Answers that count for nothing.
     """
 
     found: Ordered
     weights: IntArray
     steps: Steps | None = None
     values: FloatArray | None = None
+    own: Places | None = None
+    fillers: IntArray | None = None
 
     def products(self, amounts: FloatArray | IntArray) -> tuple[FloatArray, FloatArray]:
         """Return sums of amounts by block times level, and times squared level, (n_rows,) each."""
@@ -151,6 +157,26 @@ class _Part:
             return amounts @ values, amounts @ values**2
         n_rows = len(amounts)
         level, square = self.steps.sums(amounts.reshape(len(self.steps.values), -1))
+        return level.reshape(n_rows, -1).sum(axis=1), square.reshape(n_rows, -1).sum(axis=1)
+
+    def amounts(self, opponents: Opponents, what: Literal["number", "sum"]) -> FloatArray:
+        """Return the number, or the sum, of the drawn ratings of each block, (n_rows, n_blocks), in a room."""
+        place = 0 if what == "number" else 1
+        items, room = self.found.order, opponents.room("amounts", self.weights.shape, np.float64)
+        if opponents.raters is None:
+            np.multiply(self.weights, opponents.sums[place][items], out=room)
+        else:
+            np.take(opponents.amounts[place], items, axis=1, out=room, mode="clip")
+            if self.fillers is not None:
+                room[:, self.fillers] = 0.0
+        return self.found.by_block(room)
+
+    def counts(self) -> tuple[FloatArray, FloatArray] | None:
+        """Return sums of level and squared level over drawn answers, (n_rows,) each, from the places that are known."""
+        if self.steps is None or self.own is None:
+            return None
+        level, square = self.steps.sums_of(self.own.high)
+        n_rows = len(self.weights)
         return level.reshape(n_rows, -1).sum(axis=1), square.reshape(n_rows, -1).sum(axis=1)
 
     @property
@@ -170,35 +196,43 @@ class _Part:
 
 
 def _parts(answered: Answered, opponents: Opponents, path: Path, folds: Folds) -> list[_Part]:
-    """Return what is scored under each fit, one part for each repetition of the folds."""
+    """Return what is scored under each fit, one part for each repetition of the folds.
+
+    Parts live in rooms of the opponents: use them before the next call.
+    """
+    whole = opponents.whole
     if path.calibration == "none":
         found = answered.ordered.apart()
-        weights = np.take(opponents.whole, found.order, axis=1)
+        weights = _taken(opponents, whole, found.order, "drawn")
         return [_Part(found, weights, values=answered.values[found.order])]
     found = answered.ordered.apart() if path.ties == "index" else answered.ordered
-    weights = np.take(opponents.whole, found.order, axis=1)
+    weights = _taken(opponents, whole, found.order, "drawn")
     ties, of = path.ties or "block", path.target or "ratings"
     is_whole = len(found.order) == len(opponents.rated)
     everything = opponents.target_of(of, found.order, None) if is_whole else opponents.target(of, found.order)
-    among = places(found.by_block(weights))
+    by_block = found.by_block(weights)
+    ends = opponents.room("among", by_block.shape, np.int64)
+    among = places(by_block, out=ends)
     if path.fit == "oracle":
-        return [_Part(found, weights, steps(among, everything, ties=ties))]
+        return [_Part(found, weights, steps(among, everything, ties=ties), own=among)]
     parts = []
     for repeat, fold_of in enumerate(folds.of_item):
         at = answered.layout(fold_of, repeat, is_apart=path.ties == "index", n_folds=folds.n)
-        drawn = np.take(opponents.whole, at.found.order, axis=1)
+        drawn = _taken(opponents, whole, at.found.order, ("drawn", repeat))
         drawn[:, at.fillers] = 0
         n_rows = len(drawn)
         own = at.found.by_block(drawn).reshape(n_rows * folds.n, -1)
         # Places among the other folds: those among all answers, less the fold's own below and in each block.
-        mine = places(own)
-        high = np.take(among.high, at.block, axis=1).reshape(own.shape) - mine.high
+        own_ends = opponents.room(("mine", repeat), own.shape, np.int64)
+        mine = places(own, out=own_ends)
+        high = _taken(opponents, ends, at.block, "high").reshape(own.shape)
+        high -= own_ends
         low = high
         if found.has_ties:
-            low = np.take(among.low, at.block, axis=1)
+            begins = np.take(ends - by_block, at.block, axis=1)
             # A filler has no width: it lies behind everything.
-            low[:, at.filler_blocks] = among.high[:, [-1]]
-            low = low.reshape(own.shape) - mine.low
+            begins[:, at.filler_blocks] = ends[:, [-1]]
+            low = begins.reshape(own.shape) - (own_ends - own)
         left_out = opponents.left_out(of, answered, fold_of, folds.n, repeat if is_whole else None)
         counts = (everything.counts[:, None, :] - left_out).reshape(n_rows * folds.n, -1)
         total = np.repeat(among.total, folds.n) - mine.total
@@ -206,22 +240,24 @@ def _parts(answered: Answered, opponents: Opponents, path: Path, folds: Folds) -
         # A fold of which nothing was drawn needs no fit; one that has no fit leaves its replicate undefined.
         idle = mine.total == 0
         given.values[idle], given.squares[idle] = 0.0, 0.0
-        parts.append(_Part(at.found, drawn, given))
+        parts.append(_Part(at.found, drawn, given, own=mine, fillers=at.fillers))
     return parts
+
+
+def _taken(opponents: Opponents, values: IntArray, columns: IntArray, name: object) -> IntArray:
+    """Return columns of whole numbers, in a room of that name."""
+    room = opponents.room(name, (len(values), len(columns)), np.int64)
+    return np.take(values, columns, axis=1, out=room, mode="clip")
 
 
 def _pooled(answered: Answered, part: _Part, opponents: Opponents) -> Moments:
     """Return the moments of all pairs of a level and a rating."""
     common = opponents.common_count
-    count, total, _ = opponents.sums
-    items = part.found.order
-    if common is None:
-        x, xx = part.products(part.found.by_block(part.weights * count[..., items]))
-    else:
-        x, xx = part.products(part.found.by_block(part.weights))
-    xy, _ = part.products(part.found.by_block(part.weights * total[..., items]))
+    drawn = None if common is None else part.counts()
+    times = 1.0 if drawn is None or common is None else common
+    x, xx = part.products(part.amounts(opponents, "number")) if drawn is None else drawn
+    xy, _ = part.products(part.amounts(opponents, "sum"))
     n, y, yy = opponents.margins(answered.present)
-    times = 1.0 if common is None else common
     return Moments(n, times * x, y, times * xx, yy, xy)
 
 
@@ -233,14 +269,12 @@ def _by_identity(part: _Part, opponents: Opponents) -> FloatArray:
         rated, given = rated * opponents.included, given * opponents.included
     weights = part.weights.astype(np.float64)
     weighted = weights * part.level
-    sums = Moments(
-        weights @ rated,
-        weighted @ rated,
-        weights @ given,
-        (weights * part.square) @ rated,
-        weights @ given**2,
-        weighted @ given,
-    )
+    n_answers = len(items) - (0 if part.fillers is None else len(part.fillers))
+    if n_answers == len(opponents.rated) and opponents.included is None:
+        n, y, yy = opponents.by_rater
+    else:
+        n, y, yy = weights @ rated, weights @ given, weights @ given**2
+    sums = Moments(n, weighted @ rated, y, (weights * part.square) @ rated, yy, weighted @ given)
     each = concordance(sums)
     counted = ~np.isnan(each) & (sums.n >= 2)
     times = counted if opponents.raters is None else counted * opponents.raters

@@ -15,7 +15,7 @@ from measurand.scoring.contenders import Contender
 from measurand.scoring.field import Criterion, Draws, Field
 from measurand.scoring.opponents import Opponents
 from measurand.scoring.paths import Path, kappa
-from measurand.scoring.statistics import OF_POSITIVES, Measure, measured, positives
+from measurand.scoring.statistics import OF_ORDER, OF_POSITIVES, Measure, measured, positives
 from measurand.stats import agreement
 from measurand.stats.inference import FloatArray
 from measurand.stats.ranking import prevalence
@@ -50,6 +50,12 @@ class Job:
     contender: Contender | None = None
     anchor: str = ""
     measure: Measure = field(default_factory=lambda: Measure("kappa_quadratic"))
+
+    def is_undefined(self, position: int) -> bool:
+        """Whether answers to a criterion are no values of its scale and would be taken for such."""
+        if self.contender is None or self.path.calibration != "none" or self.measure.name in OF_ORDER:
+            return False
+        return bool(self.contender.not_permitted[position])
 
 
 @dataclass(frozen=True)
@@ -107,6 +113,8 @@ def replicate(on: Field, jobs: Sequence[Job], draws: Draws, folds: Folds, *, pro
                 positive = positives(criterion, finding.positive)[rated]
                 series[PREVALENCE][here, position] = prevalence(positive, weights[:, rated])
             for job in jobs:
+                if job.is_undefined(position):
+                    continue
                 if job.contender is None:
                     found = anchor_kappa(job.anchor, opponents, job.path, folds)
                 elif job.measure.name == "kappa_quadratic":

@@ -148,7 +148,9 @@ class Run:
             return [one[:, position] for one in series]
         mask = self.chosen(scope.set, store)
         for one in series:
-            mask = mask & ~np.isnan(one)
+            # A criterion that has no score at all is no part of the set; one that a replicate leaves without leaves
+            # the replicate without a mean, which is told.
+            mask = mask & ~np.isnan(one[0])
         return means(series, mask)
 
     def arm(self, position: int, path: Path | None = None, *, store: Store | None = None) -> FloatArray:
@@ -199,7 +201,7 @@ class Run:
         if abs(centre - estimate) > _OFF_CENTRE * (interval.high - interval.low):
             note = _joined(note, f"the replicates centre on {centre:.4g}: they repeat items, and choose and fit anew")
         if interval.undefined_share:
-            note = _joined(note, f"{100 * interval.undefined_share:.2g} % of the replicates are undefined and left out")
+            note = _joined(note, f"{100 * interval.undefined_share:.3g} % of the replicates are undefined and left out")
         return Row(
             analysis,
             keys,
@@ -222,10 +224,10 @@ class Run:
             drawn = int(self.field.group.max()) + 1
         said = ""
         if "rater" in over and n_raters < FEW_RATERS:
-            shrunk = (n_raters - 1) / n_raters
-            said = (
-                f"with {n_raters} raters the variance that raters make comes out {100 * shrunk:.0f} % as large as it is"
-            )
+            shrunk = 100 * (n_raters - 1) / n_raters
+            said = f"with {n_raters} raters the variance that raters make comes out {shrunk:.0f} % as large as it is"
+            if n_raters == 2:  # drawn both, or one alone, who has nobody to be held against
+                said = "two raters make one pair, which cannot be redrawn"
         if over != "rater" and drawn < FEW_ITEMS:
             said = _joined(said, f"{drawn} redrawn: the interval is too narrow")
         return said

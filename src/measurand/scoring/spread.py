@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import factorial
 from typing import Final
 
 import numpy as np
 import pandas as pd
 
 from measurand.result import Key, Row
-from measurand.scoring.contrasts import bootstrap_p, max_t
+from measurand.scoring.contenders import BINARIZED
+from measurand.scoring.contrasts import COARSE, bootstrap_p, max_t
 from measurand.scoring.replicates import ALPHA
 from measurand.scoring.run import Run, Scope
 from measurand.scoring.statistics import OF_ERROR
@@ -114,11 +116,16 @@ def _between_systems(run: Run, family: Sequence[int], scope: Scope) -> list[Row]
     notes = {
         "pairs_separated_marginal": "their two intervals do not overlap: conservative, and blind to pairing",
         "pairs_separated_paired": "the interval of the paired difference excludes 0, one pair at a time",
-        "pairs_separated_holm": "paired, adjusted by Holm over the pairs",
+        "pairs_separated_holm": "paired, adjusted by Holm over the pairs"
+        + (
+            f"; with {len(table) - 1} replicates none can be"
+            if len(pairs) / len(table) >= COARSE and len(pairs) > 1
+            else ""
+        ),
         "pairs_separated_max_t": "paired, adjusted by max-T over the pairs",
     }
     return rows + [
-        run.without_interval("spread", keys, name, float(n), note=notes.get(name, "")) for name, n in counts.items()
+        run.without_interval("spread", keys, name, float(n), note=notes.get(name, where)) for name, n in counts.items()
     ]
 
 
@@ -169,7 +176,12 @@ def _rank_changes(run: Run, family: Sequence[int]) -> list[Row]:
 
 def _shares(run: Run, scope: Scope) -> list[Row]:
     """Return the share of the variation of scores that readout, phrasing and system make, where they are crossed."""
-    plain = [i for i, one in enumerate(run.contenders) if one.arm is not None and one.arm.is_plain]
+    # The yes or no of probabilities is derived from one of the readouts, and no readout of its own.
+    plain = [
+        i
+        for i, one in enumerate(run.contenders)
+        if one.arm is not None and one.arm.is_plain and one.keys["readout"] != BINARIZED
+    ]
     facets = {
         name: list(dict.fromkeys(str(run.contenders[i].keys[name]) for i in plain))
         for name in ("system", "readout", "phrasing")
@@ -230,8 +242,9 @@ def _phrasings(run: Run, scope: Scope) -> list[Row]:
         spread = table.max(axis=1) - table.min(axis=1)
         tails = [(1 - run.confidence) / 2, (1 + run.confidence) / 2]
         low, high = np.quantile(draws, tails, axis=0)
-        spreads.append(spread)
-        widths.append(float((high - low).mean()))
+        if names[1] != BINARIZED:
+            spreads.append(spread)
+            widths.append(float((high - low).mean()))
         of = ", ".join(part for part in names[1:] if part) or "phrasings"
         keys = _keys(run, of, scope, source="phrasing", system=names[0])
         # The range of noisy values is never below what noise alone makes: its replicates centre above the estimate.
@@ -257,8 +270,9 @@ def _best_of(run: Run, scope: Scope) -> list[Row]:
         table = np.concatenate([table[:1], draws])
         winner = (sign * table).argmax(axis=1)
         best = np.take_along_axis(table, winner[:, None], axis=1)[:, 0]
-        # What the winner of a replicate scores there, less what it scores in the sample: what choosing adds.
-        optimism = float((best[1:] - table[0][winner[1:]]).mean())
+        # What the winner of a replicate scores there, less what it scores on the average of replicates: what choosing
+        # adds, and not how far replicates lie from the sample, which not to choose would not change.
+        optimism = float((best[1:] - table[1:].mean(axis=0)[winner[1:]]).mean())
         phrasing = str(run.contenders[members[int(winner[0])]].keys["phrasing"])
         of = ", ".join(part for part in names[1:] if part) or "phrasings"
         keys = _keys(run, of, scope, source="phrasing", system=names[0])
@@ -325,4 +339,5 @@ def _permuted(run: Run, keys: Mapping[str, Key], x: FloatArray, y: FloatArray, n
     found = shuffled @ a / np.sqrt((a @ a) * (b @ b))
     p = float((1 + (np.abs(found) >= abs(observed) - 1e-12).sum()) / (1 + PERMUTATIONS))
     row = Row("spread", keys, "spearman", observed, note=f"{note}; p by permutation, no interval from so few")
-    return replace(row, p=p, attainable_p=1 / (1 + PERMUTATIONS))
+    # Of few systems there are few orders: no sampling of them makes p smaller than two of all.
+    return replace(row, p=p, attainable_p=max(1 / (1 + PERMUTATIONS), 2 / factorial(len(x))))

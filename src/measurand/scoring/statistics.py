@@ -15,6 +15,7 @@ from measurand.scoring.opponents import Opponents
 from measurand.scoring.paths import Path, item_levels
 from measurand.stats import ranking
 from measurand.stats.inference import FloatArray, IntArray
+from measurand.stats.kappa import kappa_of_values
 
 Statistic = Literal[
     "kappa_quadratic",
@@ -45,8 +46,6 @@ POSITIVE: Final[dict[str, str]] = {
 OF_ORDER: Final = ("spearman", "average_precision", "auroc")
 #: Statistics of finding the positive items.
 OF_POSITIVES: Final = ("average_precision", "auroc")
-#: Values closer than this are one level.
-_EQUAL: Final = 1e-9
 #: Smaller is better.
 OF_ERROR: Final = ("mean_absolute_error",)
 
@@ -138,22 +137,12 @@ def measured(measure: Measure, answered: Answered, opponents: Opponents, path: P
 
 def _of_levels(name: str, items: IntArray, weights: FloatArray, values: FloatArray, criterion: Criterion) -> FloatArray:
     """Return linear or unweighted kappa, or the mean absolute error, of values against all ratings of their items."""
-    is_cost = name != "kappa_unweighted"
-    levels = criterion.levels
-    rated, given, counts = criterion.is_rated[items], criterion.filled[items], criterion.level_counts[items]
-    pairs = weights * criterion.count[items]
-    n = pairs.sum(axis=1)
-    observed = np.zeros(len(weights))
+    if name == "kappa_linear":
+        return kappa_of_values(values, weights, criterion.ratings[items], "linear")
+    if name == "kappa_unweighted":
+        return kappa_of_values(values, weights, criterion.ratings[items], "unweighted")
+    rated, given = criterion.is_rated[items], criterion.filled[items]
+    total = np.zeros(len(weights))
     for rater in range(given.shape[1]):
-        distance = np.abs(values - given[:, rater])
-        cost = distance if is_cost else (distance > _EQUAL).astype(float)
-        observed += np.einsum("rj,rj->r", weights * rated[:, rater], cost)
-    if name == "mean_absolute_error":
-        return ranking.ratio(observed, n)
-    expected = np.zeros((len(weights), len(levels)))
-    for place, level in enumerate(levels):
-        distance = np.abs(values - level)
-        cost = distance if is_cost else (distance > _EQUAL).astype(float)
-        expected[:, place] = np.einsum("rj,rj->r", pairs, cost)
-    by_chance = np.einsum("rk,rk->r", expected, weights @ counts)
-    return 1 - ranking.ratio(observed * n, by_chance)
+        total += np.einsum("rj,rj->r", weights * rated[:, rater], np.abs(values - given[:, rater]))
+    return ranking.ratio(total, weights @ criterion.count[items])

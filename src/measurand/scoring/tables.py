@@ -72,6 +72,9 @@ def _of(
             position = run.field.names.index(scope.criterion)
             n_items = n_answered[position]
             reason = "no answers" if n_items == 0 else ""
+            fold = run.folds.of_item[:, one.answered[position].present]
+            if n_items and path.fit == "held_out" and (fold == fold[:, :1]).all(axis=1).any():
+                reason = "all its answers lie in one fold, which leaves no other one to calibrate by"
             if path.calibration == "none" and measure.name not in OF_ORDER and one.not_permitted[position]:
                 values, reason = np.full(len(values), np.nan), one.not_permitted[position]
         if "rater" in over and measure.name != "kappa_quadratic":
@@ -162,8 +165,12 @@ def anchor_rows(run: Run) -> list[Row]:
                     reason = "raters agree less than chance would make them: there is no true score to reach"
                 if "rater" in over and name == "leave_one_out_calibrated":
                     reason = "not redrawn over raters: the order that is calibrated differs in every replicate"
+                note = ""
                 if scope.set:
                     reason = f"{reason} (or no criterion is in the set)"
+                    here = run.chosen(scope.set, store)[0]
+                    lost = int((here & np.isnan(series[0])).sum())
+                    note = f"mean of {int(here.sum()) - lost} criteria" + (f"; {lost} have none" if lost else "")
                 rows.append(
                     run.row(
                         "anchors",
@@ -174,6 +181,7 @@ def anchor_rows(run: Run) -> list[Row]:
                         n_items=run.field.n_items,
                         n_raters=run.field.n_raters,
                         undefined=reason,
+                        note=note,
                     )
                 )
     return rows

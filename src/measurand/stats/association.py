@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from measurand.stats.inference import FloatArray, Number
+from measurand.stats.kappa import Moments, concordance
 
 
 def pearson(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
@@ -106,8 +107,8 @@ def _correlation(moments: _Moments) -> FloatArray:
 
 def _concordance(moments: _Moments) -> FloatArray:
     covariance, variance_x, variance_y, shift = moments
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(2 * covariance / (variance_x + variance_y + shift**2))
+    one, zero = np.ones(len(shift)), np.zeros(len(shift))
+    return concordance(Moments(one, shift, zero, variance_x + shift**2, variance_y, covariance))
 
 
 #: Variance, as a share of the largest squared coordinate, up to which a coordinate is constant but for rounding.

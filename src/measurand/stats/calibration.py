@@ -156,24 +156,26 @@ class Places(NamedTuple):
 
     Parameters
     ----------
-    low, high : ndarray, shape (n_rows, n_blocks)
-        Fitted answers below the block, and those with the block's own; whole numbers, `high` ascending in each row.
-        Equal where the fit set holds none of the block.
+    low : ndarray or None, shape (n_rows, n_blocks)
+        Fitted answers below the block; None where each block begins at the end of the one before.
+    high : ndarray, shape (n_rows, n_blocks)
+        Those with the block's own; whole numbers, ascending in each row. As `low` where the fit set holds none of the
+        block.
     total : ndarray, shape (n_rows,)
         Number of fitted answers.
     """
 
-    low: FloatArray
-    high: FloatArray
+    low: FloatArray | IntArray | None
+    high: FloatArray | IntArray
     total: FloatArray
 
 
-def places(weights: FloatArray | IntArray) -> Places:
-    """Return the places of blocks among themselves."""
+def places(weights: FloatArray | IntArray, *, out: IntArray | None = None) -> Places:
+    """Return the places of blocks among themselves, in an array that is there already if one is given."""
     # Whole numbers sum faster than floats, and stay exact.
-    whole = weights if weights.dtype == np.int64 else weights.astype(np.int64)
-    high = np.cumsum(whole, axis=1).astype(np.float64)
-    return Places(high - whole, high, high[:, -1] if weights.shape[1] else np.zeros(len(weights)))
+    high = np.cumsum(weights, axis=1, dtype=np.int64, out=out)
+    total = high[:, -1].astype(np.float64) if weights.shape[1] else np.zeros(len(weights))
+    return Places(None, high, total)
 
 
 @dataclass(frozen=True)
@@ -197,9 +199,10 @@ class Steps:
 
     @property
     def _sizes(self) -> IntArray:
-        n_rows = len(self.values)
-        ends = np.full((n_rows, 1), self.n_blocks, dtype=np.int64)
-        return np.diff(self.bounds, axis=1, prepend=np.zeros((n_rows, 1), dtype=np.int64), append=ends)
+        sizes = np.empty(self.values.shape, dtype=np.int64)
+        sizes[:, :-1], sizes[:, -1] = self.bounds, self.n_blocks
+        sizes[:, 1:] -= self.bounds
+        return sizes
 
     @property
     def level(self) -> FloatArray:
@@ -228,6 +231,18 @@ class Steps:
             on_step[there] = np.add.reduceat(amounts.ravel(), starts[there])
         return np.einsum("rs,rs->r", on_step, self.values), np.einsum("rs,rs->r", on_step, self.squares)
 
+    def sums_of(self, cumulative: FloatArray | IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return what `sums` does, from amounts that are summed up from the first block of each row on."""
+        if self.n_blocks == 0:
+            return np.zeros(len(self.values)), np.zeros(len(self.values))
+        rows = (np.arange(len(self.bounds)) * self.n_blocks)[:, None]
+        ends = cumulative.ravel()[np.maximum(self.bounds - 1, 0) + rows]
+        ends[self.bounds == 0] = 0
+        on_step = np.empty(self.values.shape)
+        on_step[:, :-1], on_step[:, -1] = ends, cumulative[:, -1]
+        on_step[:, 1:] -= ends
+        return np.einsum("rs,rs->r", on_step, self.values), np.einsum("rs,rs->r", on_step, self.squares)
+
 
 def steps(at: Places, target: Target, *, ties: Ties) -> Steps:
     """Return the calibration of blocks by their places among the answers that it is fitted to.
@@ -242,51 +257,89 @@ def steps(at: Places, target: Target, *, ties: Ties) -> Steps:
     n_rows, n_blocks = at.high.shape
     asked = target.counts.sum(axis=1)
     is_empty = (asked <= 0) | (at.total <= 0)
-    share = np.divide(at.total, asked, out=np.zeros(n_rows), where=~is_empty)
     # One ascending array for all rows: a search then serves them all at once.
     offset = np.r_[0.0, np.cumsum(at.total)[:-1]]
-    edges = np.cumsum(target.counts, axis=1)[:, :-1] * share[:, None] + offset[:, None]
+    # Multiplied before it is divided: an edge that is a whole number must not miss it by rounding dust.
+    edges = np.cumsum(target.counts, axis=1)[:, :-1] * at.total[:, None]
+    edges = np.divide(edges, asked[:, None], out=np.zeros_like(edges), where=~is_empty[:, None]) + offset[:, None]
     row_start = (np.arange(n_rows) * n_blocks)[:, None]
+    shift = offset.astype(at.high.dtype)[:, None]
     if ties == "midrank":
-        middles = ((at.low + at.high) / 2 + offset[:, None]).ravel()
-        found = np.searchsorted(middles, edges.ravel(), side="right").reshape(edges.shape)
-        values = np.broadcast_to(target.levels, (n_rows, len(target.levels))).copy()
-        made = Steps(np.clip(found - row_start, 0, n_blocks), values, values**2, n_blocks)
+        # Twice the middles, which are whole numbers: the first one beyond an edge.
+        twice = _low(at) + at.high
+        twice += 2 * shift
+        found = np.searchsorted(twice.ravel(), np.floor(2 * edges).astype(np.int64).ravel() + 1).reshape(edges.shape)
+        values, _ = _levels_at(edges, offset, offset + at.total, target.levels)
+        made = Steps(_within(found - row_start, n_blocks), values, values**2, n_blocks)
     else:
-        made = _by_place(at, edges, offset, target.levels, row_start, ties=ties)
+        flat = (at.high + shift).ravel()
+        made = _by_place(at, flat, edges, offset, target.levels, row_start, ties=ties)
     made.values[is_empty], made.squares[is_empty] = np.nan, np.nan
     return made
 
 
+def _low(at: Places) -> FloatArray | IntArray:
+    """Return the places at which blocks begin."""
+    if at.low is not None:
+        return at.low.copy()
+    low = np.zeros_like(at.high)
+    low[:, 1:] = at.high[:, :-1]
+    return low
+
+
+def _within(blocks: IntArray, most: int) -> IntArray:
+    return np.minimum(np.maximum(blocks, 0), most)
+
+
 def _by_place(
-    at: Places, edges: FloatArray, offset: FloatArray, levels: FloatArray, row_start: IntArray, *, ties: Ties
+    at: Places,
+    flat: FloatArray | IntArray,
+    edges: FloatArray,
+    offset: FloatArray,
+    levels: FloatArray,
+    row_start: IntArray,
+    *,
+    ties: Ties,
 ) -> Steps:
     """Return steps level after level: blocks wholly inside, the one that reaches the edge, empty ones at the edge."""
     n_rows, n_blocks = at.high.shape
     n_edges = len(levels) - 1
-    flat = (at.high + offset[:, None]).ravel()
-    holder = np.clip(np.searchsorted(flat, edges.ravel()).reshape(edges.shape) - row_start, 0, n_blocks - 1)
-    after = np.searchsorted(flat, edges.ravel(), side="right").reshape(edges.shape) - row_start
+    rows = np.arange(n_rows)[:, None]
+    # Places are whole numbers: the first at an edge or beyond it, and the first beyond it.
+    sought = np.concatenate([np.ceil(edges), np.floor(edges) + 1], axis=1).astype(flat.dtype)
+    found = np.searchsorted(flat, sought.ravel()).reshape(sought.shape) - row_start
+    holder = _within(found[:, :n_edges], n_blocks - 1)
     bounds = np.empty((n_rows, 3 * n_edges), dtype=np.int64)
     bounds[:, 0::3] = holder
     bounds[:, 1::3] = holder + 1
-    bounds[:, 2::3] = np.clip(after, 0, n_blocks)
+    bounds[:, 2::3] = _within(found[:, n_edges:], n_blocks)
     bounds = np.maximum.accumulate(bounds, axis=1)
     own, behind = _levels_at(edges, offset, offset + at.total, levels)
-    end = np.take_along_axis(at.high, holder, axis=1) + offset[:, None]
-    begin = np.take_along_axis(at.low, holder, axis=1) + offset[:, None]
-    width = end - begin
-    before = np.take_along_axis(own, _edges_before(end, edges, side="left"), axis=1)
-    beyond = np.take_along_axis(own, _edges_before(end, edges, side="right"), axis=1)
+    end = at.high[rows, holder]
+    if at.low is None:
+        begin = np.where(holder > 0, at.high[rows, np.maximum(holder - 1, 0)], 0)
+    else:
+        begin = at.low[rows, holder]
+    reach = np.concatenate([begin, end], axis=1) + offset[:, None]
+    width = reach[:, n_edges:] - reach[:, :n_edges]
+    within = _edges_before(reach, edges, side="left")
+    beyond = own[rows, _edges_before(reach[:, n_edges:], edges, side="right")]
+    at_a_place = (own[rows, within[:, n_edges:]] + beyond) / 2
     between = (own[:, :-1] + behind) / 2
+    starts = np.concatenate([offset[:, None], edges], axis=1)
+    inside = reach - starts[rows, within]
     out = []
     for power in (1, 2):
-        gained = _integral(end, edges, offset, levels**power) - _integral(begin, edges, offset, levels**power)
-        # A block that the fit set has nothing of lies at one place, between two levels at most.
-        at_a_place = ((before + beyond) / 2) ** power
+        raised = levels**power
+        # Sums of levels from the row's beginning to where a block begins and ends.
+        before = np.zeros((n_rows, n_edges + 1))
+        before[:, 1:] = np.cumsum(raised[:-1] * (starts[:, 1:] - starts[:, :-1]), axis=1)
+        sums = before[rows, within] + raised[within] * inside
+        gained = sums[:, n_edges:] - sums[:, :n_edges]
         values = np.empty((n_rows, 3 * n_edges + 1))
         values[:, 0::3] = own**power
-        values[:, 1::3] = np.where(width > 0, gained / np.where(width > 0, width, 1.0), at_a_place)
+        # A block that the fit set has nothing of lies at one place, between two levels at most.
+        values[:, 1::3] = np.where(width > 0, gained / np.maximum(width, 1.0), at_a_place**power)
         values[:, 2::3] = between**power
         out.append(values)
         if ties == "block":
@@ -301,26 +354,13 @@ def _levels_at(
     n_edges = edges.shape[1]
     first = (edges <= offset[:, None]).sum(axis=1)
     last = (edges < total[:, None]).sum(axis=1)
-    own = levels[np.clip(np.arange(n_edges + 1)[None, :], first[:, None], np.maximum(last, first)[:, None])]
+    own = levels[np.minimum(np.maximum(np.arange(n_edges + 1), first[:, None]), np.maximum(last, first)[:, None])]
     behind = _edges_before(edges, edges, side="right")
-    return np.asarray(own), np.asarray(np.take_along_axis(own, behind, axis=1))
+    return own, own[np.arange(len(own))[:, None], behind]
 
 
 def _edges_before(places: FloatArray, edges: FloatArray, *, side: Literal["left", "right"]) -> IntArray:
     """Return how many edges of its row lie before each place: the position of the level that the place is in."""
     n_rows, n_edges = edges.shape
     found = np.searchsorted(edges.ravel(), places.ravel(), side=side).reshape(places.shape)
-    return np.asarray(np.clip(found - (np.arange(n_rows) * n_edges)[:, None], 0, n_edges), dtype=np.int64)
-
-
-def _integral(places: FloatArray, edges: FloatArray, offset: FloatArray, levels: FloatArray) -> FloatArray:
-    """Return the sum of levels from a row's beginning to each place, shape of `places`."""
-    if edges.shape[1] == 0:
-        return np.asarray(levels[0] * (places - offset[:, None]))
-    starts = np.concatenate([offset[:, None], edges], axis=1)
-    before = np.concatenate(
-        [np.zeros((len(edges), 1)), np.cumsum(levels[:-1] * np.diff(starts, axis=1), axis=1)], axis=1
-    )
-    at = _edges_before(places, edges, side="left")
-    inside = places - np.take_along_axis(starts, at, axis=1)
-    return np.asarray(np.take_along_axis(before, at, axis=1) + levels[at] * inside)
+    return _within(found - (np.arange(n_rows) * n_edges)[:, None], n_edges)

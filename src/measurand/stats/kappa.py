@@ -10,6 +10,9 @@ from measurand.stats.inference import FloatArray
 
 KappaWeighting = Literal["quadratic", "linear", "unweighted"]
 
+#: Values closer than this are one level.
+EQUAL: Final = 1e-9
+
 #: A denominator below this share of its terms is rounding dust: both sides are one and the same constant.
 _DUST: Final = 1e-13
 
@@ -84,22 +87,27 @@ def moments_of(x: FloatArray, y: FloatArray, weights: FloatArray | None = None) 
     return Moments(w.sum(axis=1), w @ x, w @ y, w @ x**2, w @ y**2, w @ (x * y))
 
 
-def kappa_of_tables(tables: FloatArray, levels: FloatArray, weighting: KappaWeighting) -> FloatArray:
-    """Return Cohen's kappa of joint frequency tables.
+def kappa_of_values(
+    values: FloatArray, weights: FloatArray, ratings: FloatArray, weighting: KappaWeighting
+) -> FloatArray:
+    """Return Cohen's kappa of values with single ratings, the pairs of all raters pooled.
 
     Parameters
     ----------
-    tables : ndarray, shape (n_rows, n_levels, n_levels)
-        How often level i of one side meets level j of the other; not negative.
-    levels : ndarray, shape (n_levels,)
-        Values of the levels in scale units, ascending.
+    values : ndarray, shape (n_rows, n_items)
+        What each item's answer is, in scale units; it may differ from row to row, and lie between levels.
+    weights : ndarray, shape (n_rows, n_items)
+        How often each item occurs.
+    ratings : ndarray, shape (n_items, n_raters)
+        Single ratings in scale units, NaN where a rater did not rate.
     weighting : {"quadratic", "linear", "unweighted"}
-        Disagreement (i - j)^2, abs(i - j), or 1 where i and j differ, in scale units.
+        Disagreement (x - y)^2, abs(x - y), or 1 where x and y differ.
 
     Returns
     -------
     ndarray, shape (n_rows,)
-        1 - observed / expected disagreement; NaN where both sides are the same constant.
+        1 - observed / expected disagreement, expected over all values with all ratings; NaN where both sides are the
+        same constant, or where there is no pair. For quadratic weights `concordance` is the same and faster.
 
     References
     ----------
@@ -107,13 +115,25 @@ def kappa_of_tables(tables: FloatArray, levels: FloatArray, weighting: KappaWeig
 
     Examples
     --------
-    >>> table = np.array([[[20.0, 5], [10, 15]]])
-    >>> round(float(kappa_of_tables(table, np.array([0.0, 1]), "unweighted")[0]), 4)
+    >>> x, y = np.array([[0.0, 0, 1, 1]]), np.array([[0.0], [1], [0], [1]])
+    >>> round(float(kappa_of_values(x, np.array([[20.0, 5, 10, 15]]), y, "unweighted")[0]), 4)
     0.4
     """
-    distance = np.abs(levels[:, None] - levels[None, :])
-    cost = {"quadratic": distance**2, "linear": distance, "unweighted": (distance > 0).astype(float)}[weighting]
-    n = tables.sum(axis=(1, 2))
-    observed = np.einsum("rij,ij->r", tables, cost)
-    expected = np.einsum("ri,ij,rj->r", tables.sum(axis=2), cost, tables.sum(axis=1))
+    rated = ~np.isnan(ratings)
+    pairs = weights * rated.sum(axis=1)
+    n = pairs.sum(axis=1)
+    observed, expected = np.zeros(len(weights)), np.zeros(len(weights))
+    for rater in range(ratings.shape[1]):
+        given = np.where(rated[:, rater], ratings[:, rater], 0.0)
+        observed += np.einsum("rj,rj->r", weights * rated[:, rater], _cost(values - given, weighting))
+    for level in np.unique(ratings[rated]):
+        share = weights @ (ratings == level).sum(axis=1)
+        expected += share * np.einsum("rj,rj->r", pairs, _cost(values - level, weighting))
     return np.asarray(1 - np.divide(observed * n, expected, out=np.full(len(n), np.nan), where=expected > 0))
+
+
+def _cost(differences: FloatArray, weighting: KappaWeighting) -> FloatArray:
+    if weighting == "quadratic":
+        return differences**2
+    distance = np.abs(differences)
+    return distance if weighting == "linear" else (distance > EQUAL).astype(np.float64)

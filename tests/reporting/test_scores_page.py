@@ -1,0 +1,421 @@
+"""Pages, Markdown and screens of scoring runs, forced choices and gates."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from rich.cells import cell_len
+
+from measurand.data import Scale, read_answers, read_items, read_ratings
+from measurand.reporting import default_title, render_html, render_markdown, render_summary, report
+from measurand.reporting.gates import Gates
+from measurand.reporting.scores import ranks_of
+from measurand.reporting.scores_summary import table
+from measurand.reporting.scores_verdict import lead
+from measurand.reporting.scores_view import Scores, is_control, side
+from measurand.result import Finding, Result, Row, show_number
+from measurand.scoring.forced_choice import forced_choice
+from measurand.scoring.gates import gates
+from measurand.scoring.score import score
+from measurand.simulate.benchmark import simulate_benchmark
+
+CLASSES = ["anger", "disgust", "fear", "happy"]
+HOSTILE = ["<script>alert(1)</script>", "n" * 200, "$x^2$ | `a`", "نموذج عربي", "日本語のモデル", "{{ 7 * 7 }}\x07"]
+SECTIONS = [
+    "findings", "systems", "by-criterion", "order", "contrasts", "criteria", "spread", "decisions", "coverage",
+    "baselines", "gates", "undefined", "protocol", "words", "methods", "reproduce",
+]  # fmt: skip
+
+
+class Page(HTMLParser):
+    """Elements, visible text and the balance of tags."""
+
+    VOID = ("meta", "br", "img", "link", "input", "hr")
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.elements, self.texts, self.open, self.faults = [], [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.faults.append(tag)
+
+    def handle_data(self, data):
+        if "style" not in self.open:
+            self.texts.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.texts).split())
+
+    def all(self, key):
+        return [attrs[key] for _, attrs in self.elements if key in attrs]
+
+
+def scored(answers, ratings, **changes):
+    choices = {"replicates": 100, "over": ("item",)} | changes
+    return score(read_answers(answers), read_ratings(ratings, scale=Scale(0, 7, step=1)), **choices)
+
+
+@pytest.fixture(scope="session")
+def study():
+    return simulate_benchmark(
+        seed=3,
+        n_items=40,
+        n_criteria=4,
+        truth_items=0,
+        validities=(0.95, 0.8, 0.4),
+        readouts=("verification", "generative"),
+        missing_answers=0.03,
+    )
+
+
+@pytest.fixture(scope="session")
+def several(study):
+    sizes = pd.DataFrame({"system": ["S1", "S2", "S3"], "parameters": [1e9, 2e9, 3e9]})
+    return scored(study.answers, study.ratings, over=("item", "item+rater"), margin=0.1, systems=sizes)
+
+
+@pytest.fixture(scope="session")
+def single():
+    study = simulate_benchmark(seed=3, n_items=60, n_criteria=1, truth_items=0, validities=(0.95, 0.4))
+    return scored(study.answers, study.ratings)
+
+
+@pytest.fixture(scope="session")
+def protocols():
+    """Two phrasings and a control of one system, and a second system."""
+    study = simulate_benchmark(seed=5, n_items=60, n_criteria=1, truth_items=0, validities=(0.95, 0.6))
+    plain = study.answers.drop(columns="log_odds").assign(phrasing="first", control="")
+    other = plain.assign(phrasing="second", answer=plain["answer"] ** 1.3)
+    blank = plain.assign(control="blank", answer=np.random.default_rng(1).random(len(plain)))
+    return scored(pd.concat([plain, other, blank]), study.ratings)
+
+
+@pytest.fixture(scope="session")
+def hostile_scores(study):
+    names = dict(zip(["S1", "S2", "S3"], HOSTILE, strict=False))
+    criteria = dict(zip(study.ratings["criterion"].unique(), HOSTILE[1:], strict=False))
+    answers, ratings = (frame.astype({"criterion": str}) for frame in (study.answers, study.ratings))
+    answers = answers.assign(system=answers["system"].map(names), criterion=answers["criterion"].map(criteria))
+    return scored(answers, ratings.assign(criterion=ratings["criterion"].map(criteria)))
+
+
+@pytest.fixture(scope="session")
+def forty_criteria(several):
+    """The run of four criteria as one of forty criteria with fifteen systems."""
+    rows = []
+    for row in several.rows:
+        keys = row.keys
+        criteria = [keys.get("criterion", "")]
+        if keys.get("criterion"):
+            criteria = [f"{keys['criterion']} of ten {n}" for n in range(10)]
+        systems = [keys.get("system", "")]
+        if row.analysis in ("scores", "coverage", "spread") and keys.get("system"):
+            systems = [f"{keys['system']} number {n}" for n in range(5)]
+        rows += [replace(row, keys={**keys} | _changed(keys, c, s)) for c in criteria for s in systems]
+    return Result(rows, several.settings, several.findings)
+
+
+def _changed(keys, criterion, system):
+    return {name: value for name, value in (("criterion", criterion), ("system", system)) if name in keys}
+
+
+@pytest.fixture(scope="session")
+def chosen():
+    rng = np.random.default_rng(0)
+    names = [f"i{n}" for n in range(48)]
+    label = [CLASSES[n % 4] for n in range(48)]
+    items = pd.DataFrame({"item": names, "label": label, "group": [f"p{n // 4}" for n in range(48)]})
+    items["age"] = ["young", "old"] * 24
+    rows = []
+    for system, validity in (("A", 3.0), ("B", 1.0), ("C", 0.0)):
+        for readout in ("verification", "generative"):
+            for n, name in enumerate(names):
+                failed = system == "C" and readout == "generative" and n % 9 == 0
+                for place, of in enumerate(CLASSES):
+                    p = 1 / (1 + np.exp(-(validity * (place == n % 4) + rng.normal())))
+                    p = round(p, 1) if readout == "generative" else p
+                    rows.append((system, name, of, readout, np.nan if failed else p, "invalid" if failed else "ok"))
+    answers = pd.DataFrame(rows, columns=["system", "item", "criterion", "readout", "answer", "status"])
+    return forced_choice(read_answers(answers), read_items(items), by="age", replicates=100)
+
+
+@pytest.fixture(scope="session")
+def gated(study):
+    constant = study.answers.assign(system="constant", answer=0.4)
+    constant = constant[(constant["readout"] == "verification") & study.answers["system"].eq("S1")]
+    answers = pd.concat([study.answers, constant.assign(log_odds=-0.4)])
+    ratings = read_ratings(study.ratings, scale=Scale(0, 7, step=1))
+    return gates(read_answers(answers), ratings=ratings, replicates=100, permutations=99)
+
+
+RUNS = ["several", "single", "protocols", "hostile_scores", "forty_criteria", "chosen", "gated"]
+
+
+def page(result, **changes):
+    return render_html(result, **({"title": "Scores", "reproduce": {"seed": "0"}} | changes))
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_pages_are_well_formed_and_self_contained(name, request):
+    result = request.getfixturevalue(name)
+    text = page(result)
+    parsed = Page(text)
+    assert parsed.faults == []
+    assert parsed.open == []
+    ids = parsed.all("id")
+    assert len(ids) == len(set(ids))
+    assert not {tag for tag, _ in parsed.elements} & {"script", "img", "iframe", "link", "form"}
+    assert {one[1:] for one in parsed.all("href") + parsed.all("xlink:href")} <= set(ids)
+    assert len(text) < 2_500_000
+    for finding in result.findings:
+        assert " ".join(finding.statement.split()) in parsed.text
+
+
+@pytest.mark.parametrize("name", ["single", "chosen", "gated"])
+def test_same_bytes_after_a_round_trip(name, request):
+    result = request.getfixturevalue(name)
+    assert page(result) == page(Result.from_json(result.to_json()))
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_markdown_tables_hold_together(name, request):
+    text = render_markdown(request.getfixturevalue(name), title="a|b", reproduce={"seed": "0"})
+    assert "<" not in text
+    width = 0
+    for line in text.splitlines():
+        n = len(re.findall(r"(?<!\\)\|", line))
+        if line.startswith("|"):
+            width = width or n
+            assert n == width
+        else:
+            width = 0
+
+
+@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("width", [60, 80])
+def test_screens_fit(name, width, request):
+    result = request.getfixturevalue(name)
+    text = render_summary(result, width=width, color=False)
+    lines = text.splitlines()
+    assert len(lines) <= (60 if width < 80 else 48)
+    assert max(min(len(line), cell_len(line)) for line in lines) <= width
+    assert "\x1b" not in text
+    coloured = render_summary(result, width=width, color=True)
+    assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == text
+
+
+def test_sections_stand_in_order(several, single):
+    def of(result):
+        return [attrs["id"] for tag, attrs in Page(page(result)).elements if tag == "section" and "class" not in attrs]
+
+    assert of(several) == SECTIONS
+    # One criterion has nothing to be compared criterion by criterion.
+    assert of(single) == [name for name in SECTIONS if name != "by-criterion"]
+
+
+def test_titles_follow_the_kind_of_run(several, chosen, gated):
+    assert [default_title(one) for one in (several, chosen, gated)] == [
+        "Scores against raters",
+        "Forced choice",
+        "Gates",
+    ]
+    assert default_title(Result([Row("design", {}, "n_items", 3)])) == "Audit of ratings"
+    assert "<h1>Gates</h1>" in report(gated)
+
+
+def test_scores_anchors_and_baselines_are_the_rows(several):
+    text = Page(page(several)).text
+    view = Scores(several)
+    for arm in view.arms:
+        row = view.score(arm)
+        assert show_number(row.estimate, width=row.high - row.low) in text
+    for name in ("pairwise", "leave_one_out"):
+        row = view.anchor(name)
+        assert show_number(row.estimate, width=row.high - row.low) in text
+    assert "Anchor: one rater" in text
+    assert "Anchor: mean of the others" in text
+    assert "Baseline: lowest level" in text
+
+
+def test_ranks_are_those_of_the_run(several):
+    view = Scores(several)
+    for protocol, arms in view.protocols.items():
+        shown = ranks_of(view, arms)
+        for arm in arms:
+            keys = {"of": ", ".join(filter(None, protocol)), "system": arm[0], "set": view.main["set"]}
+            assert float(shown[arm].text) == several.value("spread", "rank", keys)
+
+
+def test_controls_stand_apart_from_contenders(protocols):
+    view = Scores(protocols)
+    assert [one[0] for one in view.plain] == ["verification", "verification"]
+    assert view.plain[0] == ("verification", "first", "")
+    assert sorted({one[0] for one in view.protocols if is_control(one)}) == ["binarized", "verification"]
+    text = Page(page(protocols)).text
+    assert "Controls are no contenders" in text
+    assert "Control inputs" in text
+    assert "Best of them" in text
+
+
+def test_control_is_not_read_out_of_other_values():
+    assert is_control(("verification", "", "prefill=x, control=blank"))
+    assert not is_control(("verification", "", "prefill=uncontrol=1"))
+
+
+def test_the_side_of_a_difference_is_told_by_its_adjusted_p():
+    keys = {"contrast": "anchor"}
+    clear = Row("contrasts", keys, "difference", -0.2, -0.3, -0.1, p=0.001, p_adjusted=0.01)
+    assert side(clear) == "below"
+    assert side(replace(clear, p_adjusted=0.051)) == "open"
+    assert side(replace(clear, p=None, p_adjusted=None)) == "below"
+    assert side(Row("contrasts", keys, "difference", np.nan, undefined="no score")) == ""
+    assert side(None) == ""
+
+
+def test_the_verdict_counts_what_the_rows_say(single):
+    view = Scores(single)
+    arms = view.protocols[view.plain[0]]
+    n = sum(side(view.against(arm, "pairwise")) == "above" for arm in arms)
+    first = lead(view)[0]
+    assert f"{['Neither system scores', '1 of 2 systems scores', 'Both systems score'][n]} above one rater" in first
+    pairs = single.select("contrasts", "difference", {"contrast": "system", "readout": "verification"})
+    differ = [row.p_adjusted < 0.05 for row in pairs if row.unit == "item"]
+    assert ("The two systems differ" if differ == [True] else "No order") in lead(view)[1]
+
+
+def test_a_failing_arm_is_marked_and_stays(several):
+    rows = [Row("gates", {"gate": "coverage", "system": "S1", "readout": "generative"}, "passed", 0.0, note="fail: x")]
+    kept = [row for row in several.rows if row.analysis != "gates"]
+    found = Result([*kept, *rows], several.settings, several.findings)
+    text = Page(page(found)).text
+    assert "✗ 1 failed" in text
+    assert "1 arm fails gates: S1 (generative)." in text
+    assert "1 arm fails gates" in " ".join(render_summary(found, width=80, color=False).split())
+
+
+def test_findings_of_gates_and_scores_do_not_mix(several, gated):
+    merged = Result([row for row in several.rows if row.analysis != "gates"], several.settings, several.findings)
+    own = {one.id for one in Gates(several).findings}
+    merged = Result(merged.rows, merged.settings, [one for one in several.findings if one.id not in own]) + gated
+    parsed = Page(page(merged))
+    assert len(parsed.all("id")) == len(set(parsed.all("id")))
+    assert {f"gate-finding-{one.id}" for one in gated.findings} <= set(parsed.all("id"))
+    assert own
+
+
+def test_gates_show_every_verdict(gated):
+    view = Gates(gated)
+    assert view.verdict("constant-answers", ("constant", "verification", "", "")) == "fail"
+    text = render_summary(gated, width=100, color=False)
+    assert re.search(r"constant answers +✗ 1  ✓ \d+   fail: constant \(verification\)", text)
+    parsed = Page(page(gated))
+    assert "What fails, and what warns" in parsed.text
+    assert "1 of 7 arms fails a gate: constant (verification)" in parsed.text
+    for gate in view.names:
+        assert gate in parsed.text
+
+
+def test_forced_choice_shows_classes_groups_and_contrasts(chosen):
+    parsed = Page(page(chosen))
+    for name in [*CLASSES, "young", "old", "Macro-F1", "chance 0.25", "Systems: differences"]:
+        assert name in parsed.text
+    row = chosen.select("forced_choice", "accuracy", {"system": "A", "readout": "verification", "group": ""})[0]
+    assert show_number(row.estimate, width=row.high - row.low) in parsed.text
+    assert "C, generative: 6 without a usable answer count as wrong" in parsed.text
+
+
+def test_hostile_names_are_shown_and_do_nothing(hostile_scores):
+    text = page(hostile_scores, title="<script>alert(2)</script>")
+    assert "<script" not in text
+    assert "\x07" not in text
+    parsed = Page(text)
+    assert HOSTILE[0] in parsed.text
+    assert "n" * 200 in " ".join(parsed.all("title"))
+    assert "نموذج عربي" in parsed.text
+
+
+def test_forty_criteria_and_many_systems_are_folded(forty_criteria):
+    text = page(forty_criteria)
+    assert "All 40 criteria" in text
+    assert "(1 to 6 of 15)" in text
+    opened = re.sub(r"<details.*?</details>", "", re.sub(r"<svg.*?</svg>", "", text, flags=re.DOTALL), flags=re.DOTALL)
+    assert "C1 of ten 3" not in opened
+
+
+def test_what_was_not_given_is_said(single):
+    text = Page(page(single)).text
+    assert "Wording of the question not given" in text
+    assert "Parser of replies not given" in text
+    assert "Redrawn items redrawn" in text
+
+
+def test_a_run_without_anchors_or_contrasts_has_a_page(single):
+    rows = [row for row in single.rows if row.analysis == "scores"]
+    alone = Result(rows, {"scores": single.settings["scores"]})
+    assert Page(page(alone)).faults == []
+    assert "there is no anchor to hold it against" in Page(page(alone)).text
+    assert "S1" in render_summary(alone, width=80, color=False)
+
+
+@pytest.mark.parametrize("analysis", ["scores", "forced_choice", "gates"])
+def test_a_run_in_which_all_is_undefined_has_a_page(analysis):
+    statistic = {"scores": "kappa_quadratic", "forced_choice": "accuracy", "gates": "passed"}[analysis]
+    keys = {"gate": "coverage", "system": "S"} if analysis == "gates" else {"system": "S"}
+    result = Result([Row(analysis, keys, statistic, np.nan, undefined="undetermined: no answers")])
+    assert Page(page(result)).faults == []
+    assert "no answers" in Page(page(result)).text
+    assert render_summary(result, width=80, color=False)
+
+
+def test_many_arms_with_a_protocol_each_share_one_table():
+    def row(n):
+        keys = {"system": f"S{n}", "readout": f"r{n}", "calibration": "none", "aggregate": "pooled"}
+        return Row("scores", keys, "kappa_quadratic", 0.1 * n, 0.1 * n - 0.05, 0.1 * n + 0.05, unit="item")
+
+    text = Page(page(Result([row(n) for n in range(4)]))).text
+    assert "Scores of all arms" in text
+    assert text.index("S3 r3") < text.index("S0 r0")
+
+
+def test_less_is_better_of_an_error():
+    def row(name, value):
+        keys = {"system": name, "calibration": "none", "aggregate": "pooled"}
+        return Row("scores", keys, "mean_absolute_error", value, value - 0.1, value + 0.1, unit="item")
+
+    view = Scores(Result([row("far", 2.0), row("near", 0.5)]))
+    assert [arm[0] for arm in view.ranked(view.arms)] == ["near", "far"]
+    assert ranks_of(view, view.arms)[view.arms[1]].text == "1"
+
+
+def test_tables_of_the_terminal_drop_columns_that_do_not_fit():
+    lines = table(["system", "a", "b"], [["日本語のモデルの名前", "1" * 20, "2" * 20]], 40, numbers=[1, 2])
+    assert max(map(cell_len, lines)) <= 40
+    assert "2" not in lines[1]
+
+
+def test_unknown_kinds_of_names_are_shown_as_they_are():
+    keys = {"system": "S", "calibration": "none", "aggregate": "pooled"}
+    rows = [
+        Row("scores", keys, "new_statistic", 0.3, 0.2, 0.4, unit="item"),
+        Row("anchors", {"anchor": "new anchor"}, "kappa_quadratic", 0.2, 0.1, 0.3, unit="item"),
+        Row("baselines", {**keys, "system": "", "baseline": "new baseline"}, "new_statistic", 0.0, -0.1, 0.1),
+    ]
+    found = Result(rows, findings=[Finding("new-question", "Is it new?", "pass", "It is.")])
+    text = Page(page(found)).text
+    for name in ("new_statistic", "Anchor: new anchor", "Baseline: new baseline", "It is."):
+        assert name in text
