@@ -26,10 +26,11 @@ demo: $(STAMP)
 	mkdir -p demo
 	$(BIN)/measurand simulate panel --preset two-emojis --out demo/ratings.csv
 	$(BIN)/measurand audit demo/ratings.csv --out demo/audit --title "Two emojis: 290 items, 8 systems, 3 raters"
-	$(BIN)/measurand simulate benchmark --items 300 --criteria 6 --readout verification --readout generative \
-	  --missing .03 --out demo/benchmark
+	$(BIN)/measurand simulate benchmark --items 300 --criteria 5 --readout verification --readout generative \
+	  --reliability .6 --reliability .5 --reliability .4 --reliability .2 --reliability .05 --missing .03 \
+	  --out demo/benchmark
 	$(BIN)/measurand score demo/benchmark/answers.csv demo/benchmark/ratings.csv --scale 0:7:1 --replicates 500 \
-	  --out demo/scores --title "A simulated benchmark: 300 items, 6 criteria, 8 raters, 11 systems, two readouts"
+	  --out demo/scores --title "A simulated benchmark: 300 items, 5 criteria, 8 raters, 11 systems, two readouts"
 	@echo "The pages are at demo/audit/report.html and demo/scores/report.html"
 
 test: $(STAMP)

@@ -292,3 +292,33 @@ def test_odd_tables_give_numbers_or_reasons_under_keys_of_their_own(name):
         assert not np.isnan(row.estimate) or row.undefined
         assert row.low is not None or row.note or row.undefined, row
         assert row.p is None or 0 < row.p <= 1 or row.method == "constant"
+
+
+def test_without_a_replicate_that_all_share_p_is_adjusted_all_the_same():
+    """Twenty arms of one answer each: in no replicate have all of them a score, so that there is no max-T."""
+    ratings, truth = people(n=40)
+    rng = np.random.default_rng(5)
+    answers = said({f"S{k}": truth + rng.normal(size=truth.shape) for k in range(22)})
+    number, item = (answers[name].str[1:].astype(int) for name in ("system", "item"))
+    few = answers[(number >= 20) | (item == number)]
+    found = score(few, table(ratings), over=("item",), fit="oracle", calibrate=("rank",), **FEW)
+    rows = [row for row in found.select("contrasts", "difference", {"b": "pairwise"}) if row.p is not None]
+    assert len(rows) > 10
+    assert not found.select("contrasts", "p_max_t", {"b": "pairwise"})
+    smallest = min(rows, key=lambda row: row.p)
+    assert smallest.p_adjusted == pytest.approx(min(1.0, len(rows) * smallest.p), abs=1e-12)
+    assert all(row.p_adjusted >= smallest.p_adjusted for row in rows)
+
+
+def test_of_many_baselines_that_deal_at_random_none_fails_by_chance():
+    """Twenty systems have twenty shufflings, and one in forty intervals lies above 0 by chance."""
+    failed = 0
+    for seed in range(4):
+        ratings, truth = people(n=80, seed=seed)
+        rng = np.random.default_rng(seed)
+        answers = said({f"S{k}": truth + rng.normal(size=truth.shape) for k in range(20)})
+        found = score(answers, table(ratings), over=("item",), calibrate=("rank",), anchors=(), **FEW | {"seed": seed})
+        rows = [row for row in found["baselines"] if row.low is not None]
+        failed += any(row.low > 0.02 for row in rows)
+        assert one(found, "baselines-near-zero").verdict == "pass"
+    assert failed

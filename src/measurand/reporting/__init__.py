@@ -9,11 +9,21 @@ from measurand.reporting.document import document
 from measurand.reporting.figures import plot
 from measurand.reporting.markdown import markdown_of, render_markdown
 from measurand.reporting.page import html_of, render_html
+from measurand.reporting.runs import default_title
 from measurand.reporting.summary import render_summary
 from measurand.reporting.svg import Plot, write_whole
 from measurand.result import Result
 
-__all__ = ["Plot", "plot", "render_html", "render_markdown", "render_pages", "render_summary", "report"]
+__all__ = [
+    "Plot",
+    "default_title",
+    "plot",
+    "render_html",
+    "render_markdown",
+    "render_pages",
+    "render_summary",
+    "report",
+]
 
 
 def render_pages(result: Result, *, title: str, reproduce: Mapping[str, str]) -> tuple[str, str]:
@@ -32,7 +42,7 @@ def report(
     result: Result,
     *,
     out: str | Path | None = None,
-    title: str = "Audit of ratings",
+    title: str | None = None,
     reproduce: Mapping[str, str] | None = None,
 ) -> str:
     """Make the page of a result, and write it if asked to.
@@ -40,11 +50,11 @@ def report(
     Parameters
     ----------
     result : Result
-        A whole audit; what it does not have is left out.
+        A whole audit, a scoring run, a forced choice or gates; what it does not have is left out.
     out : str, Path or None
         The HTML file; it appears whole or not at all.
-    title : str
-        The heading.
+    title : str or None
+        The heading; None takes that of the kind of run.
     reproduce : mapping of str to str or None
         What a reader needs to make the run again: command, hashes of inputs, versions, seed.
 
@@ -65,7 +75,8 @@ def report(
     >>> page.startswith("<!DOCTYPE html>")
     True
     """
-    page = render_html(result, title=title, reproduce=reproduce or {})
+    heading = default_title(result) if title is None else title
+    page = render_html(result, title=heading, reproduce=reproduce or {})
     if out is not None:
         write_whole(out, page)
     return page

@@ -125,12 +125,13 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Blocks that can be folded away."""
+    """Blocks that can be folded away; with an `id` they can be pointed to."""
 
     kind: ClassVar[str] = "fold"
     summary: str
     blocks: Sequence[Block]
     is_open: bool = False
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
+from measurand.reporting import runs
 from measurand.reporting.answers import findings
 from measurand.reporting.blocks import (
     Block,
@@ -123,20 +124,30 @@ def document(result: Result, *, title: str, reproduce: Mapping[str, str]) -> Doc
     Document
         The same for the same arguments.
     """
-    view = View(result)
     number = counts(result.findings)
+    about = runs.of_run(result)
+    if about is None:
+        view = View(result)
+        about = runs.About(
+            _headline(view),
+            lead(view),
+            [
+                Section("findings", "Findings", findings(view)),
+                Section("design", "What was rated, and what that cannot support", _design(view)),
+                Section("panel", "The panel", panel(view)),
+            ],
+            [Section("methods", "Methods and references", [Bullets(_METHODS)])],
+        )
     sections = [
-        Section("findings", "Findings", findings(view)),
-        Section("design", "What was rated, and what that cannot support", _design(view)),
-        Section("panel", "The panel", panel(view)),
-        Section("undefined", "What is undefined, and why", _undefined(view)),
-        Section("methods", "Methods and references", [Bullets(_METHODS)]),
+        *about.first,
+        Section("undefined", "What is undefined, and why", _undefined(result)),
+        *about.last,
         Section("reproduce", "How to make this again", _reproduce(result, reproduce)),
     ]
     return Document(
         clean(title) or "Report",
-        _headline(view),
-        [clean(sentence) for sentence in lead(view)],
+        about.headline,
+        [clean(sentence) for sentence in about.lead],
         [(verdict, f"{MARK[verdict]} {n} {WORD[verdict]}") for verdict, n in number.items()],
         [section for section in sections if section.blocks],
     )
@@ -220,18 +231,18 @@ def _for(names: list[str], of: int) -> str:
     return f"{joined([shorten(called(name)) for name in names])}: "
 
 
-def _undefined(view: View) -> list[Block]:
+def _undefined(result: Result) -> list[Block]:
     reasons: dict[str, dict[str, int]] = {}
-    for row in view.result.rows:
+    for row in result.rows:
         if row.undefined:
             of = reasons.setdefault(clean(row.undefined), {})
             of[row.analysis] = of.get(row.analysis, 0) + 1
     if not reasons:
-        return [Text("Nothing: every number has a value.")] if view.result.rows else []
+        return [Text("Nothing: every number has a value.")] if result.rows else []
     rows = [
         [
             Cell(reason),
-            Cell(", ".join(f"{ANALYSIS.get(a, a)} ({of[a]:,})" for a in view.result.analyses if a in of)),
+            Cell(", ".join(f"{ANALYSIS.get(a, a)} ({of[a]:,})" for a in result.analyses if a in of)),
             Cell(f"{sum(of.values()):,}"),
         ]
         for reason, of in sorted(reasons.items(), key=lambda one: (-sum(one[1].values()), one[0]))

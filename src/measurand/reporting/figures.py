@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from measurand.reporting import figures_forced_choice, figures_scores
 from measurand.reporting.figures_components import components
 from measurand.reporting.figures_decision import decision
 from measurand.reporting.figures_ranks import rank_sets, ranks
+from measurand.reporting.forced_choice_view import Choices
+from measurand.reporting.scores_view import Scores
 from measurand.reporting.svg import Plot
 from measurand.reporting.view import View
 from measurand.reporting.words import shorten
@@ -20,13 +23,14 @@ def plot(result: Result, *, figure: str | None = None, criterion: str = "") -> P
     Parameters
     ----------
     result : Result
-        A whole audit or one of its analyses.
+        A whole audit, a scoring run, a forced choice, or one of their analyses.
     figure : str or None
-        ``"decision"`` (G against the number of raters and of items), ``"ranks"`` (the board without each rater),
-        ``"rank_sets"`` (the ranks that each system may have) or ``"components"`` (what the ratings depend on); None
-        takes the first of these that the result has numbers for.
+        Of an audit ``"decision"`` (G against the number of raters and of items), ``"ranks"`` (the board without each
+        rater), ``"rank_sets"`` (the ranks that each system may have) or ``"components"`` (what the ratings depend on);
+        of a scoring run ``"scores"`` (systems and people), ``"criteria"`` (scores beside agreement) or ``"order"``
+        (which systems differ); of a forced choice ``"accuracy"``. None takes the first that the result has numbers for.
     criterion : str
-        The criterion; needed where there are several.
+        The criterion; needed where an audit has several. Figures of a scoring run are about all.
 
     Returns
     -------
@@ -46,6 +50,8 @@ def plot(result: Result, *, figure: str | None = None, criterion: str = "") -> P
     >>> plot(Result(rows)).title
     'What the ratings depend on'
     """
+    if figure in OF_RUNS or (figure is None and available_of_run(result)):
+        return _of_run(result, figure or available_of_run(result)[0])
     view = View(result)
     if not criterion and len(view.criteria) == 1:
         criterion = view.criteria[0]
@@ -55,7 +61,7 @@ def plot(result: Result, *, figure: str | None = None, criterion: str = "") -> P
         problem = f"no criterion {shorten(criterion)!r}" if criterion else "several criteria, and none is named"
         raise MeasurandError(f"{problem}; give criterion=, one of {names or 'none (the result has no rows)'}{more}")
     if figure is not None and figure not in _FIGURES:
-        raise MeasurandError(f"no figure {figure!r}; there are {', '.join(_FIGURES)}")
+        raise MeasurandError(f"no figure {figure!r}; there are {', '.join([*_FIGURES, *OF_RUNS])}")
     can = available(view, criterion)
     if figure is None:
         if not can:
@@ -66,6 +72,29 @@ def plot(result: Result, *, figure: str | None = None, criterion: str = "") -> P
         others = f"this result can give {', '.join(can)}" if can else "this result can give no figure"
         raise MeasurandError(f"no figure {figure!r} here: {_missing(view, figure, criterion)}; {others}")
     return _FIGURES[figure][2](view, criterion)
+
+
+def available_of_run(result: Result) -> list[str]:
+    """Return the figures of a scoring run or a forced choice that a result has the numbers for."""
+    return [figure for figure in OF_RUNS if not _missing_of_run(result, figure)]
+
+
+def _of_run(result: Result, figure: str) -> Plot:
+    if why := _missing_of_run(result, figure):
+        can = available_of_run(result)
+        others = f"this result can give {', '.join(can)}" if can else "this result can give no figure of this kind"
+        raise MeasurandError(f"no figure {figure!r} here: {why}; {others}")
+    if figure == "accuracy":
+        return figures_forced_choice.accuracy(Choices(result))
+    return _OF_SCORES[figure](Scores(result))
+
+
+def _missing_of_run(result: Result, figure: str) -> str:
+    if figure == "accuracy":
+        return figures_forced_choice.missing(Choices(result))
+    if "scores" not in result.analyses:
+        return "it needs the analysis scores, which this result does not have"
+    return figures_scores.missing(Scores(result), figure)
 
 
 def available(view: View, criterion: str) -> list[str]:
@@ -94,3 +123,10 @@ _FIGURES: Final[dict[str, tuple[str, str, Callable[[View, str], Plot]]]] = {
     "rank_sets": ("ranks", "rank", rank_sets),
     "components": ("components", "variance", components),
 }
+#: Figures of a scoring run, and all that are not about one criterion of an audit.
+_OF_SCORES: Final[dict[str, Callable[[Scores], Plot]]] = {
+    "scores": figures_scores.scores,
+    "criteria": figures_scores.criteria,
+    "order": figures_scores.order,
+}
+OF_RUNS: Final = (*_OF_SCORES, "accuracy")

@@ -1,15 +1,16 @@
-"""Cells that the tables of scores share: arms, differences, marks against anchors; and what kinds of rows are called."""
+"""Cells that the tables of scores share: arms, differences, marks against anchors; what anchors are called."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from measurand.reporting import cells
 from measurand.reporting.blocks import Cell, name_cell
 from measurand.reporting.cells import Remarks
 from measurand.reporting.scores_view import Arm, Scores, Side, protocol_words, side
-from measurand.reporting.words import clean, shorten, show_estimate
-from measurand.result import Row, show_interval
+from measurand.reporting.words import STATISTIC, clean, shorten, show_estimate
+from measurand.result import Key, Row, show_interval
 
 #: Anchors and baselines, as rows of a table.
 ANCHOR: Final[dict[str, str]] = {
@@ -35,6 +36,14 @@ BASELINE: Final[dict[str, str]] = {
     "marginal": "a rating drawn from the criterion's own",
     "shuffled": "the system's own answers, dealt to other items",
 }
+BASELINE_SHORT: Final[dict[str, str]] = {
+    "all_low": "lowest level",
+    "all_high": "highest level",
+    "uniform_random": "random level",
+    "criterion_mean": "criterion's mean",
+    "marginal": "drawn from all ratings",
+    "shuffled": "own answers, other items",
+}
 #: What is redrawn, in words.
 REDRAWN: Final[dict[str, str]] = {
     "item": "items redrawn",
@@ -43,12 +52,51 @@ REDRAWN: Final[dict[str, str]] = {
     "item+rater": "items and raters redrawn",
     "group+rater": "groups of items and raters redrawn",
 }
+#: Statistics as a sentence has them, where that is not how a column is headed.
+_IN_WORDS: Final[dict[str, str]] = {
+    "kappa_quadratic": "quadratic kappa",
+    "kappa_linear": "linear kappa",
+    "kappa_unweighted": "unweighted kappa",
+    "mean_absolute_error": "mean absolute error",
+    "average_precision": "average precision",
+}
+_PATH: Final[dict[tuple[str, str], str]] = {
+    ("calibration", "none"): "answers taken as values of the scale",
+    ("calibration", "rank"): "calibrated by rank",
+    ("fit", "held_out"): "fitted on other folds",
+    ("fit", "oracle"): "fitted to the items that are scored",
+    ("target", "ratings"): "to the distribution of single ratings",
+    ("target", "consensus"): "to the distribution of rounded means of raters",
+    ("ties", "block"): "ties as blocks",
+    ("ties", "midrank"): "ties at their middle rank",
+    ("ties", "index"): "ties by the order of items",
+    ("ties", "random"): "ties by lot",
+    ("aggregate", "pooled"): "all pairs of answers and ratings pooled",
+    ("aggregate", "identity"): "averaged over raters",
+}
 MARK_OF: Final[dict[Side, str]] = {"above": "▲", "below": "▼", "open": "≈", "": "–"}
 
 
 def redrawn(unit: str) -> str:
     """Return what an interval redraws, in words."""
     return REDRAWN.get(unit, clean(unit))
+
+
+def statistic_words(statistic: str) -> str:
+    """Return a statistic as a sentence has it."""
+    return _IN_WORDS.get(statistic, STATISTIC.get(statistic, clean(statistic)))
+
+
+def path_words(path: Mapping[str, Key]) -> str:
+    """Return how answers became scores, in words.
+
+    Examples
+    --------
+    >>> path_words({"calibration": "none", "aggregate": "pooled"})
+    'answers taken as values of the scale, all pairs of answers and ratings pooled'
+    """
+    told = [_PATH.get((key, str(value)), f"{key} {clean(value)}") for key, value in path.items() if value]
+    return ", ".join(told)
 
 
 def arm_cell(arm: Arm, *, with_protocol: bool) -> Cell:
@@ -92,14 +140,14 @@ def standing(view: Scores, arm: Arm, anchor: str) -> Cell:
 def legend(view: Scores) -> str:
     """Return what the marks against anchors mean."""
     said = (
-        "▲ above and ▼ below an anchor: the interval of the paired difference, which stands beneath, excludes 0; ≈ it "
-        "does not."
+        "▲ above and ▼ below an anchor: the paired difference, which stands beneath with its interval, is told from 0 "
+        "(p below .05 after Holm's adjustment over the systems); ≈ it is not."
     )
     if view.both and view.both != view.unit:
         said += (
-            " One mark holds for these raters; two (▲▲, ▼▼) hold for other raters of their kind, too: the interval "
-            "that redraws raters as well excludes 0."
+            " One mark holds for these raters; two (▲▲, ▼▼) for other raters of their kind, too: with raters redrawn "
+            "as well."
         )
     else:
-        said += " It holds for these raters; no interval here redraws raters."
+        said += " That holds for these raters: raters were not redrawn."
     return said

@@ -23,6 +23,8 @@ PATH_KEYS: Final = ("calibration", "fit", "target", "ties", "aggregate")
 BINARIZED: Final = "binarized"
 #: Statistics of which less is better.
 _OF_ERROR: Final = ("mean_absolute_error",)
+#: The level of tests, as in the findings.
+_ALPHA: Final = 0.05
 _IS_CONTROL: Final = re.compile(r"(^|, )control=")
 _IS_ATTEMPT: Final = re.compile(r"(^|, )attempt=")
 
@@ -119,15 +121,12 @@ class Scores:
         out: dict[Protocol, list[Arm]] = {}
         for arm in self.arms:
             out.setdefault(arm[1:], []).append(arm)
-        first = max(len(arms) for arms in out.values()) if out else 0
-
-        def place(protocol: Protocol) -> tuple[bool, bool, bool]:
-            return is_control(protocol), bool(_IS_ATTEMPT.search(protocol[2])), len(out[protocol]) < first
-
-        ordered = sorted(out, key=place)
-        # Only the headline's protocol moves to the front for its size; the others stay as they came.
-        rest = sorted((one for one in out if one not in ordered[:1]), key=lambda one: place(one)[:2])
-        return {protocol: out[protocol] for protocol in [*ordered[:1], *rest]}
+        ordered = sorted(out, key=lambda protocol: (is_control(protocol), bool(_IS_ATTEMPT.search(protocol[2]))))
+        if not ordered:
+            return {}
+        plain = [one for one in ordered if not is_control(one) and not _IS_ATTEMPT.search(one[2])]
+        main = max(plain or ordered, key=lambda protocol: len(out[protocol]))
+        return {protocol: out[protocol] for protocol in [main, *(one for one in ordered if one != main)]}
 
     @cached_property
     def plain(self) -> list[Protocol]:
@@ -155,17 +154,20 @@ class Scores:
     def anchor(self, name: str, scope: Mapping[str, Key] | None = None, unit: str = "") -> Row | None:
         """Return an anchor, on whatever path it was computed."""
         at = self.main if scope is None else scope
-        paths = dict.fromkeys(
-            tuple(row.keys.get(key, "") for key in PATH_KEYS)
-            for row in self.all("anchors", "kappa_quadratic")
-            if row.keys["anchor"] == name
-        )
-        for path in paths:
+        for path in self._paths_of_anchors.get(name, {}):
             keys = {"anchor": name, **at, **dict(zip(PATH_KEYS, path, strict=True))}
             row = self.find("anchors", "kappa_quadratic", keys, unit)
             if row is not None:
                 return row
         return None
+
+    @cached_property
+    def _paths_of_anchors(self) -> dict[str, dict[tuple[Key, ...], None]]:
+        out: dict[str, dict[tuple[Key, ...], None]] = {}
+        for row in self.all("anchors", "kappa_quadratic"):
+            path = tuple(row.keys.get(key, "") for key in PATH_KEYS)
+            out.setdefault(str(row.keys["anchor"]), {}).setdefault(path)
+        return out
 
     @cached_property
     def anchors(self) -> list[str]:
@@ -251,6 +253,11 @@ class Scores:
         if not self.has_sets:
             return ""
         if self.main["set"] == "reliable":
+            if self.n_reliable == 1:
+                return (
+                    f"on the one of {len(self.criteria)} criteria that raters agree on (interval alpha of "
+                    f"{self.threshold:g} or more)"
+                )
             return (
                 f"mean over the {self.n_reliable} of {len(self.criteria)} criteria that raters agree on (interval "
                 f"alpha of {self.threshold:g} or more)"
@@ -292,14 +299,25 @@ def arm_words(arm: Arm) -> str:
 
 
 def side(row: Row | None) -> Side:
-    """Return on which side of 0 the interval of a difference lies, blank where there is none."""
-    if row is None or row.undefined or row.low is None or row.high is None:
+    """Return on which side of 0 a difference lies by its adjusted p, by its interval where it has no p; blank if none.
+
+    Examples
+    --------
+    >>> keys = {"contrast": "anchor"}
+    >>> side(Row("contrasts", keys, "difference", 0.1, 0.05, 0.15, p=0.01, p_adjusted=0.2))
+    'open'
+    """
+    if row is None or row.undefined:
+        return ""
+    if row.p is not None:
+        return "open" if not is_told_apart(row) else "above" if row.estimate > 0 else "below"
+    if row.low is None or row.high is None:
         return ""
     return "above" if row.low > 0 else "below" if row.high < 0 else "open"
 
 
 def is_told_apart(row: Row | None) -> bool:
-    """Whether the adjusted p of a difference is below the level that its interval has."""
-    if row is None or row.p_adjusted is None:
+    """Whether the p of a difference, adjusted where it was one of several, is below the usual level."""
+    if row is None or row.p is None:
         return False
-    return row.p_adjusted < 1 - (row.confidence or 0.95)
+    return (row.p if row.p_adjusted is None else row.p_adjusted) < _ALPHA

@@ -1,4 +1,4 @@
-"""What the terminal shows after an audit: one screen with the design, the verdict and every finding."""
+"""What the terminal shows after a run: one screen with the design, the verdict and every finding."""
 
 from __future__ import annotations
 
@@ -8,14 +8,21 @@ from typing import Final
 
 from measurand.reporting.answers import short_name
 from measurand.reporting.document import headline
+from measurand.reporting.forced_choice_view import Choices
+from measurand.reporting.gates import Gates
+from measurand.reporting.runs import default_title, kind_of, others, verdict_of_run
+from measurand.reporting.scores_summary import choices_table, gates_table, scores_table
+from measurand.reporting.scores_view import Scores
 from measurand.reporting.verdict import lead
-from measurand.reporting.view import View, counts
+from measurand.reporting.view import View, counts, worst_first
 from measurand.reporting.words import MARK, VERDICTS, WORD, called, clean, shorten
 from measurand.result import Finding, Result, Verdict
 
 #: Lines of findings above which each statement is cut.
 _MOST_LINES: Final = 32
 _LINES_EACH: Final = 3
+#: The same below the table of a scoring run.
+_MOST_OF_RUN: Final = 16
 #: Criteria that the table shows.
 _MOST_CRITERIA: Final = 15
 _LABEL: Final = 15
@@ -34,7 +41,7 @@ def render_summary(result: Result, *, width: int, color: bool) -> str:
     Parameters
     ----------
     result : Result
-        A whole audit.
+        A whole audit, a scoring run, a forced choice or gates.
     width : int
         Columns of the terminal; fewer than 40 are taken as 40.
     color : bool
@@ -51,8 +58,10 @@ def render_summary(result: Result, *, width: int, color: bool) -> str:
     >>> print(render_summary(Result([], findings=[finding]), width=60, color=False).splitlines()[-1])
     ✗ fail         agreement: Alpha = 0.01.
     """
-    view = View(result)
     width = max(width, 40)
+    if kind_of(result):
+        return "\n".join(_of_run(result, width, color=color))
+    view = View(result)
     title = f"Audit of ratings: {headline(result)}"
     lines = textwrap.wrap(title, width, subsequent_indent="  ")
     sentences = [clean(sentence) for sentence in lead(view)]
@@ -64,7 +73,36 @@ def render_summary(result: Result, *, width: int, color: bool) -> str:
     return "\n".join(lines)
 
 
-def _findings(ordered: list[Finding], width: int, *, color: bool) -> list[str]:
+def _of_run(result: Result, width: int, *, color: bool) -> list[str]:
+    """Return the screen of a scoring run, a forced choice or gates: verdict, table, findings."""
+    headline_, said = verdict_of_run(result)
+    lines = textwrap.wrap(f"{default_title(result)}: {headline_}", width, subsequent_indent="  ")
+    lines += ["", *textwrap.wrap(" ".join(clean(sentence) for sentence in said), width)] if said else []
+    of_gates = Gates(result)
+    kind = kind_of(result)
+    if kind == "scores":
+        lines += ["", *scores_table(Scores(result), width)]
+    elif kind == "forced_choice":
+        lines += ["", *choices_table(Choices(result), width)]
+    lines += ["", *gates_table(of_gates, width)] if kind == "gates" else []
+    own = of_gates.findings if kind == "gates" else others(result, of_gates)
+    # The table of the gates says which of them pass.
+    found = [one for one in worst_first(own) if kind != "gates" or one.verdict not in ("pass", "not_applicable")]
+    if found:
+        lines += ["", *_findings(found, width, color=color, most=_MOST_OF_RUN, most_each=2)]
+    if kind != "gates" and of_gates.findings:
+        gates_ = worst_first([one for one in of_gates.findings if one.verdict in ("fail", "warn")])
+        passing = [one for one in of_gates.findings if one not in gates_]
+        lines += ["", *_findings(gates_, width, color=color, most=0, most_each=1)]
+        lines += textwrap.wrap(
+            f"Gates: {', '.join(f'{MARK[v]} {n} {WORD[v]}' for v, n in counts([*gates_, *passing]).items())}", width
+        )
+    return lines
+
+
+def _findings(
+    ordered: list[Finding], width: int, *, color: bool, most: int = _MOST_LINES, most_each: int = _LINES_EACH
+) -> list[str]:
     # Questions with one and the same answer, such as a hole in the design, share a line.
     grouped: dict[tuple[Verdict, str], list[str]] = {}
     for finding in ordered:
@@ -72,11 +110,15 @@ def _findings(ordered: list[Finding], width: int, *, color: bool) -> list[str]:
             grouped.setdefault((finding.verdict, clean(finding.statement)), []).append(short_name(finding.id))
     said = [(verdict, f"{', '.join(names)}: {statement}") for (verdict, statement), names in grouped.items()]
     wrapped = [(verdict, textwrap.wrap(text, width - _LABEL)) for verdict, text in said]
-    if sum(len(text) for _, text in wrapped) > _MOST_LINES:
-        wrapped = [(verdict, _cut(text, width - _LABEL)) for verdict, text in said]
+    if sum(len(text) for _, text in wrapped) > most:
+        wrapped = [(verdict, _cut(text, width - _LABEL, most_each)) for verdict, text in said]
+    if most < _MOST_LINES and sum(len(text) for _, text in wrapped) > most:
+        passing = [name for (verdict, _), names in grouped.items() if verdict == "pass" for name in names]
+        wrapped = [one for one in wrapped if one[0] != "pass"]
+        wrapped += [("pass", _cut(", ".join(passing), width - _LABEL, most_each))] if passing else []
     idle = [short_name(finding.id) for finding in ordered if finding.verdict == "not_applicable"]
     if idle:
-        wrapped.append(("not_applicable", _cut(", ".join(idle), width - _LABEL)))
+        wrapped.append(("not_applicable", _cut(", ".join(idle), width - _LABEL, most_each)))
     lines = []
     for verdict, text in wrapped:
         label = _painted(f"{MARK[verdict]} {WORD[verdict]}".ljust(_LABEL), verdict, color=color)
@@ -84,8 +126,8 @@ def _findings(ordered: list[Finding], width: int, *, color: bool) -> list[str]:
     return lines
 
 
-def _cut(text: str, width: int) -> list[str]:
-    return textwrap.wrap(text, width, max_lines=_LINES_EACH, placeholder=" …")
+def _cut(text: str, width: int, most: int) -> list[str]:
+    return textwrap.wrap(text, width, max_lines=most, placeholder=" …")
 
 
 def _with_colours(line: str) -> str:

@@ -35,6 +35,11 @@ STATISTIC: Final[dict[str, str]] = {
     "pearson": "Pearson's r",
     "spearman": "Spearman's rho",
     "kappa_quadratic": "Kappa, quadratic weights",
+    "kappa_linear": "Kappa, linear weights",
+    "kappa_unweighted": "Kappa, unweighted",
+    "mean_absolute_error": "Mean absolute error",
+    "average_precision": "Average precision",
+    "auroc": "AUROC",
     "kendall_tau_b": "Kendall's tau-b of system means",
 }
 #: What varies, in words, for components and for sources of the analysis of variance.
@@ -88,6 +93,11 @@ FINDING: Final[dict[str, str]] = {
     "informative-missingness": "informative missingness",
     "straight-lining": "straight-lining",
     "severity-drift": "severity drift",
+    "forced-choice-order": "order",
+    "forced-choice-readout": "readout",
+    "forced-choice-ties": "ties",
+    "forced-choice-chance": "chance",
+    "forced-choice-coverage": "coverage",
 }
 ANALYSIS: Final[dict[str, str]] = {
     "design": "Design",
@@ -106,6 +116,16 @@ ANALYSIS: Final[dict[str, str]] = {
     "style": "Response style",
     "missingness": "Missing ratings",
     "copies": "Copied ratings",
+    "scores": "Scores",
+    "baselines": "Baselines",
+    "anchors": "Anchors",
+    "contrasts": "Contrasts",
+    "criteria": "Criteria",
+    "coverage": "Coverage",
+    "decisions": "Decisions",
+    "spread": "Spread of scores",
+    "forced_choice": "Forced choice",
+    "gates": "Gates",
 }
 
 _BIDI: Final = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")

@@ -20,8 +20,8 @@ from measurand.stats.inference import FloatArray, holm
 #: Scores under every tie rule and target, by the values of an arm's keys, the scope and the path.
 Points = Mapping[tuple[tuple[Key, ...], Scope, Path], float]
 
-#: Smallest adjusted p that a family may have before Holm gives way to max-T.
-COARSE: Final = 0.05
+#: Level of tests. Where the smallest p that Holm can give a family is not below it, Holm gives way to max-T.
+SIGNIFICANT: Final = 0.05
 
 #: What may tell two arms of one system apart and is contrasted.
 PROTOCOL_CONTRASTS: Final = ("readout", "phrasing", "prefill", "attempt", "control", "protocol")
@@ -148,13 +148,14 @@ def _adjusted(found: list[Contrast]) -> list[Contrast]:
     largest = max_t(np.column_stack([one.draws for one in found]))
     n_tests, n_draws = int((~np.isnan(p)).sum()), len(found[0].draws) - 1
     attainable = n_tests / (n_draws + 1)
-    is_coarse = attainable >= COARSE
+    is_coarse = attainable >= SIGNIFICANT
     note = f"by max-T: with {n_draws} replicates Holm over {n_tests} cannot get below {attainable:.2g}"
-    adjusted = np.where(np.isnan(p), np.nan, largest) if is_coarse else holm(p)
+    # Where no replicate has all differences there is no max-T; Holm then stands, and nothing is clear unadjusted.
+    adjusted = np.where(np.isnan(largest), holm(p), largest) if is_coarse else holm(p)
     out = []
-    for one, value in zip(found, adjusted, strict=True):
+    for one, value, by_max_t in zip(found, adjusted, largest, strict=True):
         row = one.row if np.isnan(value) else replace(one.row, p_adjusted=float(value))
-        if is_coarse and not np.isnan(value):
+        if is_coarse and not np.isnan(by_max_t):
             row = replace(row, note="; ".join(part for part in (row.note, note) if part))
         out.append(Contrast(row, one.draws))
     if len(found) == 1:

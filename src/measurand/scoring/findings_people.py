@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+from scipy import special
 
 from measurand.result import Finding, Row, Verdict
-from measurand.scoring.contrasts import COARSE
+from measurand.scoring.contrasts import SIGNIFICANT
 from measurand.scoring.questions import NEAR_ZERO, Told, finding, is_clear, named
 from measurand.scoring.replicates import ALPHA
 from measurand.sentences import short, spread_of
+from measurand.stats.inference import holm
 
 _ANCHOR_WORDS = {
     "pairwise": "agreement of one rater with another",
@@ -108,7 +110,7 @@ def order_real(told: Told) -> Finding:
             )
         }
         n, holm, largest, marginal, sd = (counts[what] for what in counts)
-        if n is not None and n.estimate / len(told.run.store[ALPHA]) >= COARSE:
+        if n is not None and n.estimate / len(told.run.store[ALPHA]) >= SIGNIFICANT:
             holm = largest  # no pair of so many could be significant after Holm with these replicates
         width = next(iter(told.all("spread", "median_interval_width", keys)), None)
         if n is None or holm is None or marginal is None or sd is None or width is None:
@@ -150,7 +152,7 @@ def _neighbours_differ(told: Told, members: list[int]) -> bool:
 def baselines_near_zero(told: Told) -> Finding:
     """Say whether trivial answers score next to nothing on the same path.
 
-    pass: no baseline's interval lies above 0.02; fail: one does.
+    pass: no baseline's interval lies above 0.02, adjusted by Holm for the number of baselines; fail: one does.
     """
     name, question = "baselines-near-zero", "Do trivial answers score next to nothing on the same path?"
     if told.run.measure.name != "kappa_quadratic":
@@ -158,7 +160,12 @@ def baselines_near_zero(told: Told) -> Finding:
     rows = [row for row in told.all("baselines", told.run.measure.name, told.main) if not row.undefined]
     if not rows:
         return finding(name, question, "undetermined", "Not determined: no baseline was scored (--baselines).")
-    high = [row for row in rows if row.low is not None and row.low > NEAR_ZERO]
+    # Of many draws at random some lie high by chance: the more baselines, the farther one has to.
+    adjusted = holm(np.array([_chance_of(row) for row in rows]))
+    limit = (1 - told.run.confidence) / 2
+    high = [
+        row for row, p in zip(rows, adjusted, strict=True) if row.low is not None and row.low > NEAR_ZERO and p < limit
+    ]
     worst = max(rows, key=lambda row: abs(row.estimate))
     shown = f"{worst.keys['baseline']}{_of_system(worst)} at {short(worst.estimate)} ({spread_of(worst)})"
     if not high:
@@ -171,6 +178,14 @@ def baselines_near_zero(told: Told) -> Finding:
         "that repeat. Read every score as its distance from these."
     )
     return finding(name, question, "fail", statement, remedy=remedy, where=high[:4])
+
+
+def _chance_of(row: Row) -> float:
+    """Return the chance to lie so far above what is next to nothing, by the width of the interval; 1 below it."""
+    if row.low is None or row.high is None or row.confidence is None or row.low <= NEAR_ZERO:
+        return 1.0
+    error = (row.high - row.low) / (2 * special.ndtri((1 + row.confidence) / 2))
+    return float(special.ndtr((NEAR_ZERO - row.estimate) / error)) if error > 0 else 0.0
 
 
 def _of_system(row: Row) -> str:

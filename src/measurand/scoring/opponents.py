@@ -60,6 +60,7 @@ class Opponents:
         found = Opponents(self.criterion, self.weights, self.raters, included)
         # Neither what is drawn nor the targets, which are those of all raters, depend on who answers are held against.
         found.__dict__["whole"], found.__dict__["_targets"] = self.whole, self._targets
+        found.__dict__["_rooms"] = self._rooms
         return found
 
     @cached_property
@@ -111,7 +112,7 @@ class Opponents:
         is_whole = len(items) == len(self.rated)
         if is_whole and "margins" in self._kept:
             return self._kept["margins"]  # type: ignore[no-any-return]
-        known = self._kept.get(("ratings", None))
+        known = self._targets.get(("ratings", None))
         if is_whole and known is not None and self.raters is None and self.included is None:
             # Counts of levels say all of it, and are there already.
             levels, counts = known.levels, known.counts

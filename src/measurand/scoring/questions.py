@@ -9,10 +9,10 @@ from typing import Final
 
 from measurand.result import Finding, Key, Result, Row, Verdict
 from measurand.scoring.contenders import BINARIZED
+from measurand.scoring.contrasts import SIGNIFICANT
 from measurand.scoring.run import Run
 from measurand.scoring.spread import plain_families
 
-ALPHA: Final = 0.05
 #: Leakage of the oracle calibration, in kappa, that warns and that fails where it is significant.
 LEAKAGE: Final = (0.005, 0.02)
 #: Range of kappa over tie rules that warns and that fails.
@@ -123,4 +123,4 @@ def is_clear(row: Row | None) -> bool:
     """Tell whether a difference is significant after adjustment."""
     if row is None or row.p is None:
         return False
-    return (row.p if row.p_adjusted is None else row.p_adjusted) < ALPHA
+    return (row.p if row.p_adjusted is None else row.p_adjusted) < SIGNIFICANT

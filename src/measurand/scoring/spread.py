@@ -12,7 +12,7 @@ import pandas as pd
 
 from measurand.result import Key, Row
 from measurand.scoring.contenders import BINARIZED
-from measurand.scoring.contrasts import COARSE, bootstrap_p, max_t
+from measurand.scoring.contrasts import SIGNIFICANT, bootstrap_p, max_t
 from measurand.scoring.replicates import ALPHA
 from measurand.scoring.run import Run, Scope
 from measurand.scoring.statistics import OF_ERROR
@@ -110,8 +110,8 @@ def _between_systems(run: Run, family: Sequence[int], scope: Scope) -> list[Row]
         "n_pairs": len(pairs),
         "pairs_separated_marginal": sum(low[i] > high[j] or low[j] > high[i] for i, j in pairs),
         "pairs_separated_paired": int(((ends[0] > 0) | (ends[1] < 0)).sum()),
-        "pairs_separated_holm": int((holm(p) < 1 - run.confidence).sum()),
-        "pairs_separated_max_t": int((max_t(differences) < 1 - run.confidence).sum()),
+        "pairs_separated_holm": int((holm(p) < SIGNIFICANT).sum()),
+        "pairs_separated_max_t": int((max_t(differences) < SIGNIFICANT).sum()),
     }
     notes = {
         "pairs_separated_marginal": "their two intervals do not overlap: conservative, and blind to pairing",
@@ -119,7 +119,7 @@ def _between_systems(run: Run, family: Sequence[int], scope: Scope) -> list[Row]
         "pairs_separated_holm": "paired, adjusted by Holm over the pairs"
         + (
             f"; with {len(table) - 1} replicates none can be"
-            if len(pairs) / len(table) >= COARSE and len(pairs) > 1
+            if len(pairs) / len(table) >= SIGNIFICANT and len(pairs) > 1
             else ""
         ),
         "pairs_separated_max_t": "paired, adjusted by max-T over the pairs",

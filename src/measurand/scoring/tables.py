@@ -64,7 +64,8 @@ def _of(
             lost = int((here & np.isnan(series[0])).sum())
             n_here = int(here.sum())
             reason = "no criterion is in this set" if n_here == 0 else "no criterion of this set has a score"
-            note = f"mean of {n_here - lost} criteria" + (f"; {lost} have no score" if lost else "")
+            of = "criterion" if n_here - lost == 1 else "criteria"
+            note = f"mean of {n_here - lost} {of}" + (f"; {lost} have no score" if lost else "")
             reasons = {text for text, is_in in zip(one.not_permitted, here, strict=True) if is_in and text}
             if path.calibration == "none" and measure.name not in OF_ORDER and reasons:
                 values, reason = np.full(len(values), np.nan), sorted(reasons)[0]

@@ -1,0 +1,164 @@
+"""The pages of scoring runs, forced choices and gates: their chapters in order, for whatever a result holds of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from measurand.reporting import (
+    answers,
+    forced_choice,
+    gates,
+    scores,
+    scores_contrasts,
+    scores_criteria,
+    scores_protocol,
+    scores_spread,
+    scores_verdict,
+)
+from measurand.reporting.blocks import Block, Bullets, Section, Terms
+from measurand.reporting.forced_choice_view import Choices
+from measurand.reporting.gates import Gates
+from measurand.reporting.scores_view import Scores
+from measurand.reporting.view import View
+from measurand.result import Finding, Result
+
+
+@dataclass(frozen=True)
+class About:
+    """What a page says beside counts, what is undefined, and how to make it again.
+
+    Parameters
+    ----------
+    headline : str
+        What was looked at, in one line.
+    lead : sequence of str
+        The verdict.
+    first, last : sequences of Section
+        The chapters before and after what is undefined.
+    """
+
+    headline: str
+    lead: Sequence[str]
+    first: Sequence[Section]
+    last: Sequence[Section]
+
+
+def kind_of(result: Result) -> str:
+    """Return which kind of run a result is: ``scores``, ``forced_choice``, ``gates``; blank for an audit."""
+    there = result.analyses
+    if "design" in there:
+        return ""
+    return next((name for name in ("scores", "forced_choice", "gates") if name in there), "")
+
+
+def default_title(result: Result) -> str:
+    """Return the heading of a page by the kind of run.
+
+    Examples
+    --------
+    >>> from measurand.result import Row
+    >>> default_title(Result([Row("gates", {"gate": "coverage"}, "coverage", 1.0)]))
+    'Gates'
+    """
+    return {
+        "scores": "Scores against raters",
+        "forced_choice": "Forced choice",
+        "gates": "Gates",
+    }.get(kind_of(result), "Audit of ratings")
+
+
+def verdict_of_run(result: Result) -> tuple[str, list[str]]:
+    """Return the one line and the verdict of a scoring run, a forced choice or gates; blank and empty for others."""
+    kind = kind_of(result)
+    of_gates = Gates(result)
+    if kind == "scores":
+        view = Scores(result)
+        failing = scores_verdict.failing(view)
+        return scores_verdict.headline(view), [*scores_verdict.lead(view), *([failing] if failing else [])]
+    if kind == "forced_choice":
+        choices = Choices(result)
+        failed = gates.lead(of_gates)[:1] if of_gates.failing else []
+        return forced_choice.headline(choices), [*forced_choice.lead(choices), *failed]
+    if kind == "gates":
+        return gates.headline(of_gates), gates.lead(of_gates)
+    return "", []
+
+
+def of_run(result: Result) -> About | None:
+    """Return the page of a scoring run, a forced choice or gates; None for an audit."""
+    kind = kind_of(result)
+    if not kind:
+        return None
+    headline, lead = verdict_of_run(result)
+    of_gates = Gates(result)
+    if kind == "scores":
+        first, last = _of_scores(result, of_gates)
+    elif kind == "forced_choice":
+        first, last = _of_choices(result, of_gates)
+    else:
+        first = [
+            Section("findings", "Findings", _findings(of_gates.findings)),
+            Section("gates", "Arms and gates", gates.gates(of_gates, with_findings=False)),
+        ]
+        last = [
+            Section("protocol", "What was looked at", gates.protocol(of_gates)),
+            Section("words", "Words used", [Terms(gates.WORDS)]),
+            Section("methods", "Methods and references", [Bullets(gates.METHODS)]),
+        ]
+    return About(headline, lead, first, last)
+
+
+def _findings(found: Sequence[Finding]) -> list[Block]:
+    return answers.findings(View(Result([], findings=found)))
+
+
+def others(result: Result, of_gates: Gates) -> list[Finding]:
+    """Return the findings that are not those of the gates."""
+    own = {id(finding) for finding in of_gates.findings}
+    return [finding for finding in result.findings if id(finding) not in own]
+
+
+def _gates(of_gates: Gates) -> list[Section]:
+    blocks = gates.gates(of_gates, with_findings=True)
+    return [Section("gates", "Gates: may these answers be scored?", blocks)]
+
+
+def _of_scores(result: Result, of_gates: Gates) -> tuple[list[Section], list[Section]]:
+    view = Scores(result)
+    first = [
+        Section("findings", "Findings", _findings(others(result, of_gates))),
+        Section("systems", "Systems and people", scores.against_people(view)),
+        Section("by-criterion", "Criterion by criterion", scores_criteria.by_criterion(view)),
+        Section("order", "Which systems differ", scores_contrasts.order(view)),
+        Section("contrasts", "What each choice changes", scores_contrasts.contrasts(view)),
+        Section("criteria", "The criteria", scores_criteria.criteria(view)),
+        Section("spread", "Order and spread", scores_spread.spread(view)),
+        Section("decisions", "In place of people", scores_spread.decisions(view)),
+        Section("coverage", "Coverage", scores_protocol.coverage(view)),
+        Section("baselines", "Baselines", scores_protocol.baselines(view)),
+        *_gates(of_gates),
+    ]
+    methods = [*scores_protocol.METHODS, *(gates.METHODS if of_gates.arms else ())]
+    last = [
+        Section("protocol", "The protocol", scores_protocol.protocol(view)),
+        Section("words", "Words used", [Terms(scores_protocol.WORDS)]),
+        Section("methods", "Methods and references", [Bullets(methods)]),
+    ]
+    return first, last
+
+
+def _of_choices(result: Result, of_gates: Gates) -> tuple[list[Section], list[Section]]:
+    view = Choices(result)
+    first = [
+        Section("findings", "Findings", _findings(others(result, of_gates))),
+        *forced_choice.sections(view),
+        *_gates(of_gates),
+    ]
+    methods = [*forced_choice.METHODS, *(gates.METHODS if of_gates.arms else ())]
+    last = [
+        Section("protocol", "The protocol", forced_choice.protocol(view)),
+        Section("words", "Words used", [Terms(forced_choice.WORDS)]),
+        Section("methods", "Methods and references", [Bullets(methods)]),
+    ]
+    return first, last

@@ -1,0 +1,294 @@
+"""Systems against people: the table with anchors and baselines among the systems, one for every protocol."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from measurand.reporting import cells, figures_scores
+from measurand.reporting.blocks import Block, Cell, Column, Fold, Image, Table, Text
+from measurand.reporting.cells import Remarks, without_empty
+from measurand.reporting.scores_cells import (
+    ANCHOR,
+    ANCHOR_SHORT,
+    BASELINE,
+    BASELINE_SHORT,
+    arm_cell,
+    difference,
+    legend,
+    path_words,
+    redrawn,
+    standing,
+    statistic_words,
+)
+from measurand.reporting.scores_view import Arm, Protocol, Scores, arm_words, protocol_words
+from measurand.reporting.words import STATISTIC, begin, clean, joined, plural, shorten, show_rounded
+from measurand.result import Key, Row
+
+#: That a number is a mean over criteria is said once, above the tables.
+_MEAN_OF: Final = re.compile(r"^mean of \d+ criteria(; )?")
+#: The caption says for whom a difference holds.
+_FOR_WHOM: Final = re.compile(r"^(for these raters|exceeds raters of this kind)(; )?")
+#: Anchors that every table has a column for.
+AGAINST: Final = ("pairwise", "leave_one_out")
+#: Up to so many protocols have their tables open, and with so few systems each they share one.
+_MOST_OPEN: Final = 3
+_MOST_ALONE: Final = 2
+
+
+def against_people(view: Scores) -> list[Block]:
+    """Return the tables of arms beside anchors and baselines, and the figures of them."""
+    plain = view.plain
+    blocks: list[Block] = [Text(_introduction(view))]
+    share_one = len(plain) > _MOST_ALONE and all(len(view.protocols[one]) == 1 for one in plain)
+    if share_one:
+        arms = [arm for protocol in plain for arm in view.protocols[protocol]]
+        blocks.append(board(view, arms, "Scores of all arms", with_baselines=True, with_protocol=True))
+    else:
+        main, *others = plain
+        blocks.append(board(view, view.protocols[main], _caption(main), with_baselines=True))
+        tables = [board(view, view.protocols[one], _caption(one)) for one in others]
+        is_long = len(tables) >= _MOST_OPEN
+        blocks += [Fold(f"{len(tables)} more protocols: a table each", tables)] if is_long else tables
+    controls = [one for one in view.protocols if one not in plain]
+    if controls:
+        tables = [board(view, view.protocols[one], _caption(one)) for one in controls]
+        said = (
+            "Controls are no contenders. “binarized” is the stored probability of yes, cut at one half: the same "
+            "question and the same answers without their gradation; a control input is a blank or swapped item."
+        )
+        names = joined([shorten(protocol_words(one, "plain"), 40) for one in controls[:4]])
+        more = f" and {len(controls) - 4} more" if len(controls) > 4 else ""
+        blocks.append(Fold(f"Controls: {names}{more}", [Text(said), *tables]))
+    if len(view.statistics) > 1:
+        blocks.append(_statistics(view))
+    if not figures_scores.missing(view, "scores"):
+        blocks.append(Image(figures_scores.scores(view)))
+    blocks += _every_anchor(view)
+    return blocks
+
+
+def _introduction(view: Scores) -> str:
+    said = f"{begin(statistic_words(view.statistic))} of each system's answers with the single ratings of each person"
+    said += f": {view.scope_words()}. " if view.scope_words() else ". "
+    if any(view.path.values()):
+        said += f"Path: {path_words(view.path)}. "
+    said += f"Intervals: {redrawn(view.unit)}, everything refitted in every replicate. " if view.unit else ""
+    if view.statistic == "kappa_quadratic":
+        said += "1 is perfect agreement, 0 agreement by chance; a constant answer scores 0. "
+    if view.anchors:
+        said += (
+            "Anchors are people on the same ratings: one rater against another is how well one person predicts "
+            "another; the mean of the other raters is the fair opponent of a system that aims at consensus; the noise "
+            "ceiling is what knowing the true score would reach."
+        )
+    return said.strip()
+
+
+def _caption(protocol: Protocol) -> str:
+    words = protocol_words(protocol)
+    return f"Scores, {shorten(words, 80)}" if words else "Scores"
+
+
+def board(
+    view: Scores, arms: Sequence[Arm], caption: str, *, with_baselines: bool = False, with_protocol: bool = False
+) -> Table:
+    """Return arms, anchors and (if asked for) baselines in one table, from best to worst."""
+    remarks = Remarks()
+    rows: list[tuple[float, list[Cell]]] = []
+    ranks = ranks_of(view, arms)
+    against = [name for name in AGAINST if name in view.anchors]
+    uncalibrated = _uncalibrated(view)
+    for arm in arms:
+        row = view.score(arm)
+        if row is not None:
+            remarks.see(replace(row, note=_MEAN_OF.sub("", row.note)))
+        shown = [arm_cell(arm, with_protocol=with_protocol), cells.estimate(row), ranks[arm]]
+        shown += [standing(view, arm, name) for name in against]
+        shown += [
+            cells.estimate(view.score(arm, path=uncalibrated)) if uncalibrated else Cell("–"),
+            _coverage(view, arm),
+            gates_cell(view, arm),
+        ]
+        rows.append((_place(view, row), shown))
+    blank = [Cell("")] * (len(against) + 4)
+    for name in view.anchors:
+        row = view.anchor(name)
+        if row is not None:
+            rows.append((_place(view, row), [_marked("Anchor", name), cells.estimate(row), *blank]))
+    if with_baselines:
+        rows += [(place, [name, score, *blank]) for place, name, score in _baselines(view)]
+    columns = [
+        Column("System"),
+        Column("Score", is_number=True),
+        Column("Rank", is_number=True),
+        *(Column(f"Against {ANCHOR_SHORT[name]}") for name in against),
+        Column("Score, uncalibrated", is_number=True),
+        Column("Answered, %", is_number=True),
+        Column("Gates"),
+    ]
+    if against and with_baselines:
+        remarks.say(legend(view))
+    if any(arm in view.failed for arm in arms):
+        remarks.say("✗: the arm fails gates; it stays in the table, and aggregates come with and without it.")
+    ordered = [shown for _, shown in sorted(rows, key=lambda one: one[0])]
+    return without_empty(caption, columns, ordered, remarks.all())
+
+
+def _marked(kind: str, name: str) -> Cell:
+    """Return the cell of an anchor or a baseline: a short name, the whole one as its title."""
+    short, whole = (ANCHOR_SHORT, ANCHOR) if kind == "Anchor" else (BASELINE_SHORT, BASELINE)
+    return Cell(f"{kind}: {short.get(name, clean(name))}", title=whole.get(name, ""))
+
+
+def _place(view: Scores, row: Row | None) -> float:
+    if row is None or row.undefined:
+        return float("inf")
+    return row.estimate if view.is_error else -row.estimate
+
+
+def ranks_of(view: Scores, arms: Sequence[Arm]) -> dict[Arm, Cell]:
+    """Return the rank of each arm among those of its protocol; equal scores share the mean rank."""
+    out = {}
+    for arm in arms:
+        peers = view.protocols[arm[1:]]
+        own = _place(view, view.score(arm))
+        places = [_place(view, view.score(one)) for one in peers]
+        if own == float("inf") or len(peers) < 2:
+            out[arm] = Cell("–")
+            continue
+        rank = 1 + sum(place < own for place in places) + (sum(place == own for place in places) - 1) / 2
+        found = rank_row(view, arm)
+        out[arm] = Cell(f"{rank:g}", _ends(found))
+    return out
+
+
+def _ends(row: Row | None) -> str:
+    return "" if row is None or row.low is None or row.high is None else f"[{row.low:.3g}, {row.high:.3g}]"
+
+
+def rank_row(view: Scores, arm: Arm, scope: str = "") -> Row | None:
+    """Return the rank of an arm with its interval, None where the run has none."""
+    name = scope or str(view.main["set"] or view.main["criterion"])
+    of = ", ".join(part for part in arm[1:] if part) or "systems"
+    return view.find("spread", "rank", {"of": of, "system": arm[0], "set": name, **view.path})
+
+
+def _uncalibrated(view: Scores) -> dict[str, Key]:
+    """Return the keys of the path without calibration, empty where the headline has none itself."""
+    if view.path["calibration"] == "none":
+        return {}
+    return {"calibration": "none", "fit": "", "target": "", "ties": "", "aggregate": view.path["aggregate"]}
+
+
+def _coverage(view: Scores, arm: Arm) -> Cell:
+    keys = dict(zip(("system", "readout", "phrasing", "variant"), arm, strict=True))
+    row = view.find("coverage", "coverage", keys)
+    if row is None or row.undefined:
+        return cells.estimate(row)
+    # What is not quite all is never shown as such.
+    return Cell("100" if row.estimate == 1 else f"{min(100 * row.estimate, 99.9):.1f}", title=clean(row.note))
+
+
+def gates_cell(view: Scores, arm: Arm) -> Cell:
+    """Return which gates an arm fails."""
+    if arm not in view.gated:
+        return Cell("–")
+    failed = view.failed.get(arm, [])
+    href = "gates" if "gates" in view.result.analyses else ""
+    if not failed:
+        return Cell("✓ pass", href=href, verdict="pass")
+    names = ", ".join(clean(name) for name in failed if name)
+    text = f"✗ {len(failed)} failed" if names else "✗ failed"
+    return Cell(text, title=names, href=href, verdict="fail")
+
+
+def _baselines(view: Scores) -> list[tuple[float, Cell, Cell]]:
+    """Return the baselines at the headline; of one made from every arm's own answers the range over the arms."""
+    found: dict[str, list[Row]] = {}
+    for row in view.all("baselines", view.statistic):
+        if {key: row.keys.get(key, "") for key in ("criterion", "set")} == view.main and not row.undefined:
+            found.setdefault(str(row.keys["baseline"]), []).append(row)
+    out = []
+    for name, rows in found.items():
+        cell = cells.estimate(rows[0])
+        if len(rows) > 1:
+            ends = min(row.estimate for row in rows), max(row.estimate for row in rows)
+            width = next((row.high - row.low for row in rows if row.low is not None and row.high is not None), None)
+            cell = Cell(" to ".join(show_rounded(end, width) for end in ends), f"{len(rows)} arms")
+        first = max(rows, key=lambda row: row.estimate)
+        out.append((_place(view, first), _marked("Baseline", name), cell))
+    return out
+
+
+def _statistics(view: Scores) -> Fold:
+    """Return every arm under every statistic that was asked for."""
+    remarks = Remarks()
+    rows = []
+    for arm in [arm for arms in view.protocols.values() for arm in view.ranked(arms)]:
+        shown = []
+        for name in view.statistics:
+            row = view.score(arm, statistic=name)
+            if row is None:
+                # Of the order of answers alone there is no calibrated path.
+                path: dict[str, Key] = {"calibration": "none", "aggregate": view.path["aggregate"]}
+                row = view.score(arm, statistic=name, path={"fit": "", "target": "", "ties": ""} | path)
+            shown.append(cells.estimate(row, remarks))
+        rows.append([arm_cell(arm, with_protocol=len(view.protocols) > 1), *shown])
+    columns = [Column("System"), *(Column(STATISTIC.get(n, clean(n)), is_number=True) for n in view.statistics)]
+    table = without_empty("Every statistic", columns, rows, remarks.all())
+    return Fold(f"Under {len(view.statistics)} statistics", [table])
+
+
+def _every_anchor(view: Scores) -> list[Block]:
+    """Return the differences from every anchor, over everything that was redrawn, with adjusted p."""
+    if not view.all("contrasts", "difference") or not view.anchors:
+        return []
+    tables: list[Block] = [
+        Text(
+            "Every system minus every anchor, paired on the same draws. p is Holm's, adjusted over the systems of one "
+            "protocol and anchor; the intervals are not adjusted."
+        )
+    ]
+    for unit in view.units:
+        remarks = Remarks()
+        rows = []
+        for arm in [arm for one in view.plain for arm in view.ranked(view.protocols[one])]:
+            shown: list[Cell] = []
+            for name in view.anchors:
+                row = view.against(arm, name, unit=unit)
+                p = None if row is None else row.p_adjusted
+                if row is not None:
+                    remarks.see(replace(row, note=_FOR_WHOM.sub("", row.note)))
+                shown += [difference(row), cells.p_value(p)]
+            rows.append([arm_cell(arm, with_protocol=len(view.protocols) > 1), *shown])
+        columns = [Column("System")]
+        for name in view.anchors:
+            columns += [Column(f"Minus {ANCHOR_SHORT.get(name, name)}", is_number=True), Column("p", is_number=True)]
+        tables.append(without_empty(f"Differences from anchors, {redrawn(unit)}", columns, rows, remarks.all(5)))
+    return [Fold("Against every anchor, with adjusted p", tables)]
+
+
+def named(arms: Sequence[Arm], most: int = 4) -> str:
+    """Return arms as a sentence has them."""
+    more = [f"{len(arms) - most} more"] if len(arms) > most else []
+    return joined([shorten(arm_words(arm), 48) for arm in arms[:most]] + more)
+
+
+def counted(n: int, of: int, noun: str = "system") -> str:
+    """Return how many of so many, in words.
+
+    Examples
+    --------
+    >>> counted(3, 11), counted(2, 2), counted(0, 2), counted(1, 1)
+    ('3 of 11 systems', 'both systems', 'neither system', 'the one system')
+    """
+    if of == 1:
+        return f"the one {noun}" if n else f"not the one {noun}"
+    if n == of:
+        return f"both {noun}s" if of == 2 else f"all {of} {noun}s"
+    if n == 0:
+        return f"neither {noun}" if of == 2 else f"none of {plural(of, noun)}"
+    return f"{n} of {plural(of, noun)}"

@@ -1,0 +1,275 @@
+"""Paired differences: which systems differ, and what the readout and every other choice changes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Final
+
+from measurand.reporting import cells, figures_scores
+from measurand.reporting.blocks import Block, Cell, Column, Fold, Image, Part, Table, Text, name_cell
+from measurand.reporting.cells import Remarks, without_empty
+from measurand.reporting.scores_cells import arm_cell, difference, redrawn
+from measurand.reporting.scores_view import Arm, Protocol, Scores, arm_of, is_told_apart, protocol_words, side
+from measurand.reporting.words import begin, clean, plural, shorten
+from measurand.result import Key, Row
+
+#: Tables longer than this are folded.
+MOST_OPEN: Final = 15
+#: Pairs of systems above which only the counts are shown.
+_MOST_PAIRS: Final = 120
+
+#: What a contrast is called, and the question that it answers.
+PROTOCOL: Final[dict[str, tuple[str, str]]] = {
+    "readout": (
+        "Readout",
+        "How the answer is read, with everything else the same. If systems gain as much by it as they differ among "
+        "each other, a ranking that mixes readouts ranks readouts.",
+    ),
+    "phrasing": ("Phrasing", "The same question in other words: a wording that moves a score is part of the score."),
+    "prefill": ("Prefill", "With and without words put into the system's mouth before it answers."),
+    "attempt": (
+        "Attempt",
+        "The first attempt against the last: asking again until an answer can be read selects among answers.",
+    ),
+    "control": (
+        "Control inputs",
+        "The real input against a blank or swapped one. A system that scores as well without seeing the item is not "
+        "reading the item.",
+    ),
+    "protocol": ("Protocol", "Protocols that differ in more than one thing: the difference has no single cause."),
+}
+
+
+def order(view: Scores) -> list[Block]:
+    """Return which systems differ, by paired tests, with the matrix of the headline's protocol."""
+    protocols = [one for one in view.plain if len(view.protocols[one]) > 1]
+    protocols = [one for one in protocols if _pairs(view, one)]
+    if not protocols:
+        return []
+    blocks: list[Block] = [
+        Text(
+            "Two scores on the same items rise and fall together, so systems are compared by the paired difference on "
+            "shared draws, not by whether their intervals overlap. p is Holm's, adjusted for the number of pairs; "
+            "max-T is a second adjustment, which uses how the differences are correlated."
+        )
+    ]
+    for protocol in protocols:
+        blocks.append(Text(_told(view, protocol)))
+        if protocol == view.plain[0] and not figures_scores.missing(view, "order"):
+            blocks.append(Image(figures_scores.order(view)))
+        blocks.append(_pair_table(view, protocol))
+    return blocks
+
+
+def _pairs(view: Scores, protocol: Protocol) -> list[tuple[Arm, Arm]]:
+    ranked = view.ranked(view.protocols[protocol])
+    every = [(a, b) for place, a in enumerate(ranked) for b in ranked[place + 1 :]]
+    return [(a, b) for a, b in every if view.pair(protocol, a[0], b[0])[0] is not None]
+
+
+def _told(view: Scores, protocol: Protocol) -> str:
+    pairs = _pairs(view, protocol)
+    ranked = view.ranked(view.protocols[protocol])
+    differ = {pair for pair in pairs if is_told_apart(view.pair(protocol, pair[0][0], pair[1][0])[0])}
+    neighbours = [(a, b) for a, b in itertools.pairwise(ranked) if (a, b) in pairs]
+    said = (
+        f"{begin(protocol_words(protocol))}: of" if protocol_words(protocol) else "Of"
+    ) + f" {plural(len(pairs), 'pair')} of systems {len(differ)} differ after Holm, {redrawn(view.unit)}"
+    if view.both and view.both != view.unit:
+        wider = sum(is_told_apart(view.pair(protocol, a[0], b[0], view.both)[0]) for a, b in pairs)
+        said += f"; {wider} with {redrawn(view.both)}"
+    if len(neighbours) > 1:
+        said += f". Of {len(neighbours)} neighbours in the ranking {sum(pair in differ for pair in neighbours)} differ"
+    return f"{said}."
+
+
+def _pair_table(view: Scores, protocol: Protocol) -> Block:
+    pairs = _pairs(view, protocol)
+    if len(pairs) > _MOST_PAIRS:
+        return Text(f"All {len(pairs):,} pairs are in tables/contrasts.csv.", small=True)
+    remarks = Remarks()
+    rows = []
+    for a, b in pairs:
+        shown: list[Cell] = []
+        for unit in view.units:
+            row, turned = view.pair(protocol, a[0], b[0], unit)
+            max_t = None if row is None else view.beside(row, "p_max_t", unit)
+            shown += [
+                _turned(row) if turned else difference(row, remarks),
+                cells.p_value(None if row is None else row.p_adjusted),
+                cells.p_value(None if max_t is None else max_t.estimate),
+            ]
+        rows.append([name_cell(a[0], 24), name_cell(b[0], 24), *shown])
+    columns = [Column("System"), Column("minus system")]
+    for unit in view.units:
+        columns += [
+            Column(f"Difference, {redrawn(unit)}", is_number=True),
+            Column("p (Holm)", is_number=True),
+            Column("p (max-T)", is_number=True),
+        ]
+    words = protocol_words(protocol)
+    title = f"Pairs of systems{f', {shorten(words, 60)}' if words else ''}"
+    table = without_empty(title, columns, rows, remarks.all(4))
+    return Fold(f"{title}: {plural(len(rows), 'difference')}", [table]) if len(rows) > 3 else table
+
+
+def _turned(row: Row | None) -> Cell:
+    if row is None or row.undefined or row.low is None or row.high is None:
+        return difference(row)
+    low, high = -row.high, -row.low
+    return difference(
+        Row(row.analysis, row.keys, row.statistic, -row.estimate, low, high, row.confidence, row.method, row.unit)
+    )
+
+
+def contrasts(view: Scores) -> list[Block]:
+    """Return what each choice changes: a part with a sentence and a table for every kind that the run has."""
+    parts: list[Part] = []
+    for kind in PROTOCOL:
+        found = view.contrasts(kind)
+        matched = view.contrasts(f"{kind}_matched")
+        if found:
+            name, question = PROTOCOL[kind]
+            blocks = [Text(question), *_of_protocol(view, found, matched, f"{name}: differences")]
+            parts.append(Part(f"contrast-{kind}", name, 3, blocks))
+    for kind, title, blocks in (
+        ("fit", "Leakage: calibration fitted to the items that it scores", _fit(view)),
+        ("ties", "Ties", _choices(view, "ties")),
+        ("target", "What answers are calibrated to", _choices(view, "target")),
+    ):
+        if blocks:
+            parts.append(Part(f"contrast-{kind}", title, 3, blocks))
+    return list(parts)
+
+
+def _of_protocol(view: Scores, found: Sequence[Row], matched: Sequence[Row], caption: str) -> list[Block]:
+    by_sides: dict[tuple[str, str], list[Row]] = {}
+    for row in found:
+        by_sides.setdefault((str(row.keys["a"]), str(row.keys["b"])), []).append(row)
+    told = []
+    for (a, b), rows in by_sides.items():
+        up, down = (sum(side(row) == where for row in rows) for where in ("above", "below"))
+        told.append(
+            f"{clean(a)} minus {clean(b)}: higher for {up}, lower for {down}, not told apart for "
+            f"{len(rows) - up - down}"
+        )
+    more = f"; and {len(told) - 6} more pairs" if len(told) > 6 else ""
+    blocks: list[Block] = [Text(f"Of {plural(len(found), 'contrast')}, after Holm: {'; '.join(told[:6])}{more}.")]
+    if matched:
+        blocks.append(
+            Text(
+                "Where two arms did not answer the same items, the difference stands a second time on the items that "
+                "both answered: only there is it free of what coverage does."
+            )
+        )
+    remarks = Remarks()
+    shown = []
+    for row in found:
+        max_t = view.beside(row, "p_max_t")
+        same = view.beside(row, contrast=f"{row.keys['contrast']}_matched")
+        whole = view.beside(row, criterion="", set="all") if view.main["set"] == "reliable" else None
+        shown.append(
+            [
+                arm_cell(arm_of(row), with_protocol=True),
+                Cell(clean(row.keys["a"])),
+                Cell(clean(row.keys["b"])),
+                difference(row, remarks),
+                cells.p_value(row.p_adjusted),
+                cells.p_value(None if max_t is None else max_t.estimate),
+                difference(same),
+                difference(whole),
+            ]
+        )
+    columns = [
+        Column("System"),
+        Column("This"),
+        Column("minus this"),
+        Column("Difference", is_number=True),
+        Column("p (Holm)", is_number=True),
+        Column("p (max-T)", is_number=True),
+        Column("On items that both answered", is_number=True),
+        Column("Over all criteria", is_number=True),
+    ]
+    table = without_empty(caption, columns, shown, remarks.all(4))
+    return [*blocks, *_folded(table)]
+
+
+def _folded(table: Table) -> list[Block]:
+    return [Fold(f"{table.caption} ({len(table.rows)})", [table])] if len(table.rows) > MOST_OPEN else [table]
+
+
+def _fit(view: Scores) -> list[Block]:
+    found = view.contrasts("fit")
+    if not found:
+        return []
+    remarks = Remarks()
+    rows = []
+    for row in found:
+        arm = arm_of(row)
+        ends = [view.score(arm, path=view.path | {"fit": fit}) for fit in ("oracle", "held_out")]
+        shown = [cells.estimate(end) for end in ends]
+        rows.append([_arm(view, arm), *shown, difference(row, remarks), cells.p_value(row.p_adjusted)])
+    columns = [
+        Column("System"),
+        Column("Score, oracle", is_number=True),
+        Column("Score, held out", is_number=True),
+        Column("Oracle minus held out", is_number=True),
+        Column("p (Holm)", is_number=True),
+    ]
+    above = sum(side(row) == "above" for row in found)
+    said = (
+        "An oracle takes the distribution of ratings from the very items that it scores; held-out calibration takes it "
+        "from other folds. Their difference is what leaks: told from 0 (after Holm) and positive for "
+        f"{above} of {len(found)} arms."
+    )
+    return [Text(said), *_folded(without_empty("What leaks", columns, rows, remarks.all(4)))]
+
+
+_SAID: Final = {
+    "ties": (
+        "What equal answers are given decides how far a coarse answer can score. “block” gives a tie the mean of the "
+        "levels that it covers (a constant scores 0), “midrank” the level at its middle, “random” a level by lot, and "
+        "“index” by the order of the items, which is no property of the system."
+    ),
+    "target": (
+        "Answers are given the distribution of single ratings, or of rounded means of raters, which is narrower. The "
+        "difference says how far the score rests on that choice."
+    ),
+}
+_LEVELS: Final = {"ties": ("block", "midrank", "index", "random"), "target": ("ratings", "consensus")}
+
+
+def _choices(view: Scores, what: str) -> list[Block]:
+    found = view.contrasts(what)
+    if not found:
+        return []
+    rows = []
+    for row in found:
+        arm = arm_of(row)
+        scores = [_point(view, arm, view.path | {what: level}) for level in _LEVELS[what]]
+        rows.append(
+            [_arm(view, arm), *scores, Cell(difference(row).text.removeprefix("+")), Cell(clean(row.keys["a"]))]
+        )
+    columns = [
+        Column("System"),
+        *(Column(level, is_number=True) for level in _LEVELS[what]),
+        Column("Range", is_number=True),
+        Column("Highest"),
+    ]
+    widest = max(found, key=lambda row: row.estimate)
+    largest = (
+        f" The largest range is {difference(widest).text.removeprefix('+')} "
+        f"({shorten(protocol_words((str(widest.keys['system']), *arm_of(widest)[1:])), 60)})."
+    )
+    notes = ["A range of choices has no sampling error of its own; only the headline's choice has an interval."]
+    table = without_empty(f"Scores under each choice of {what}", columns, rows, notes)
+    return [Text(_SAID[what] + largest), *_folded(table)]
+
+
+def _point(view: Scores, arm: Arm, path: dict[str, Key]) -> Cell:
+    return cells.estimate(view.score(arm, path=path))
+
+
+def _arm(view: Scores, arm: Arm) -> Cell:
+    return arm_cell(arm, with_protocol=len(view.protocols) > 1)
