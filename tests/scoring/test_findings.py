@@ -256,3 +256,61 @@ def test_every_finding_points_to_rows_that_are_there():
         for reference in finding.rows:
             keys = {name: value for name, value in reference.items() if name not in ("analysis", "statistic")}
             assert result.select(str(reference["analysis"]), str(reference["statistic"]), keys), (finding.id, reference)
+
+
+def test_systems_that_answered_different_items_are_compared_on_common_ones():
+    """Answering only the easy items is no skill: the same answers to half of the items must not win."""
+    ratings, truth = people(n=200, raters=6)
+    rng = np.random.default_rng(10)
+    signal = truth + 0.5 * rng.normal(size=truth.shape)
+    half = signal.copy()
+    half[np.argsort(np.abs(truth[:, 0]))[:100]] = np.nan
+    result = score(answers_of({"S": signal, "T": half}), ratings, **FEW)
+    rows = {
+        (row.keys["contrast"], row.keys["b"], row.unit): row
+        for row in result["contrasts"]
+        if row.statistic == "difference"
+    }
+    plain, matched = rows["system", "T", "item"], rows["system_matched", "T", "item"]
+    assert plain.estimate < 0
+    assert plain.high < 0
+    assert (matched.estimate, matched.p) == (0, 1)
+    assert "0 of them differ" in found(result, "order-real").statement
+    wide, own = (
+        next(
+            row.estimate
+            for row in result["contrasts"]
+            if row.keys["contrast"] == name and row.keys["system"] == "T" and row.keys["b"] == "leave_one_out"
+        )
+        for name in ("anchor", "anchor_matched")
+    )
+    assert own < wide - 0.05
+
+
+def test_a_mean_of_raters_calibrated_as_systems_are_is_the_hardest_anchor_to_pass():
+    """A system no better than the panel exceeds the uncalibrated mean of the others by its spread alone."""
+    rng = np.random.default_rng(11)
+    n, noise = 600, 1.6
+    truth = rng.normal(size=(n, 1))
+    ratings, _ = people(n=n, raters=10, noise=noise, latent=truth)
+    views = np.clip(np.rint(2 + truth + noise * rng.normal(size=(n, 9))), 0, 4)
+    result = score(answers_of({"S": views.mean(axis=1, keepdims=True)}), ratings, **FEW)
+    gaps = {
+        row.keys["b"]: row
+        for row in result["contrasts"]
+        if row.keys["contrast"] == "anchor" and row.statistic == "difference" and row.unit == "item"
+    }
+    assert gaps["leave_one_out"].low > 0
+    assert abs(gaps["leave_one_out_calibrated"].estimate) < 0.03
+    assert found(result, "exceeds-people").verdict == "warn"
+
+
+def test_a_constant_answer_that_passes_makes_a_criterion_say_nothing_about_standing_in():
+    rng = np.random.default_rng(12)
+    rows = [(f"i{i}", f"R{r}", float(rng.random() < 0.02)) for i in range(150) for r in range(4)]
+    table = pd.DataFrame(rows, columns=["item", "rater", "rating"])
+    ratings = read_ratings(table, scale=Scale(0, 4, step=1))
+    answers = pd.DataFrame({"system": "S", "item": [f"i{i}" for i in range(150)], "answer": rng.normal(size=150)})
+    finding = found(score(answers, ratings, over=("item",), **FEW), "stand-in")
+    assert finding.verdict == "undetermined"
+    assert "median rating" in finding.statement

@@ -115,35 +115,36 @@ def _pairwise_by_identity(opponents: Opponents) -> FloatArray:
 def _over_raters(
     opponents: Opponents, path: Path, folds: Folds, *, mean_of_others: bool, calibrated: bool
 ) -> FloatArray:
-    """Return kappa of each rater, or of the mean of the others, against those left over; pooled or averaged."""
+    """Return kappa of each rater, or of the mean of the others, against those left over; pooled or averaged.
+
+    Where raters are redrawn it is the rater left out who is: the mean of the others is that of all of them. Means of
+    redrawn raters would have fewer raters in them, and agree less, than the panel's.
+    """
     of, drawn = opponents.criterion, opponents.raters
-    if mean_of_others and drawn is not None and calibrated:
-        return np.full(len(opponents.weights), np.nan)  # its order differs in every replicate
-    if mean_of_others and drawn is None and not (calibrated and path.calibration == "rank"):
+    is_ranked = calibrated and path.calibration == "rank"
+    if mean_of_others and not is_ranked:
         return _leave_one_out(opponents, path.aggregate, rounded=not calibrated)
-    route = path if calibrated and path.calibration == "rank" else path.uncalibrated()
+    route = path if is_ranked else path.uncalibrated()
     n_raters = of.ratings.shape[1]
     pooled: list[Moments] = []
     total, times = np.zeros(len(opponents.weights)), np.zeros(len(opponents.weights))
     for rater in range(n_raters):
         is_rater = np.arange(n_raters) == rater
         against = opponents.against(is_rater if mean_of_others else ~is_rater)
-        if mean_of_others and drawn is not None:
-            found = [_mean_of_drawn(opponents, rater)]
-        else:
-            answered = _others(of, rater, rounded=not calibrated) if mean_of_others else _own(of, rater)
-            if len(answered.present) == 0:
-                continue
-            found = moments_on(answered, against, route, folds)
+        answered = _others(of, rater, rounded=False) if mean_of_others else _own(of, rater)
+        if len(answered.present) == 0:
+            continue
+        found = moments_on(answered, against, route, folds)
         if path.aggregate == "identity":
             # Of a rater against the others identity means each of the others; of a mean it is the rater left out.
-            each = kappa(_own(of, rater), against, route, folds) if not mean_of_others else _mean_kappa(found)
+            each = kappa(answered, against, route, folds) if not mean_of_others else _mean_kappa(found)
             is_enough = found[0].n >= 2 if mean_of_others else True
             counted = (~np.isnan(each) & is_enough) * (np.ones(len(each)) if drawn is None else drawn[:, rater])
             total += np.where(np.isnan(each), 0.0, each) * counted
             times += counted
             continue
-        if drawn is not None:
+        if drawn is not None and not mean_of_others:
+            # How often the rater left out is drawn is among what answers are held against already.
             found = [Moments(*(part * drawn[:, rater] for part in one)) for one in found]
         pooled = found if not pooled else [one.plus(other) for one, other in zip(pooled, found, strict=True)]
     if path.aggregate == "identity":
@@ -172,13 +173,17 @@ def _leave_one_out(opponents: Opponents, aggregate: Aggregate, *, rounded: bool)
             sums[:, :, rater] = np.column_stack([there, x, y, x**2, y**2, x * y])
         of.kept[name] = sums
     sums = of.kept[name]
-    if aggregate == "pooled":
+    n_rows = len(opponents.weights)
+    if aggregate == "pooled" and opponents.raters is None:
         return concordance(Moments(*(opponents.weights @ sums.sum(axis=2)).T))
-    found = (opponents.weights @ sums.reshape(len(sums), -1)).reshape(len(opponents.weights), 6, -1)
+    found = (opponents.weights @ sums.reshape(len(sums), -1)).reshape(n_rows, 6, -1)
+    drawn = np.ones((n_rows, found.shape[2])) if opponents.raters is None else opponents.raters
+    if aggregate == "pooled":
+        return concordance(Moments(*np.einsum("rkj,rj->kr", found, drawn)))
     each = concordance(Moments(*np.moveaxis(found, 1, 0)))
-    counted = ~np.isnan(each) & (found[:, 0] >= 2)
+    counted = (~np.isnan(each) & (found[:, 0] >= 2)) * drawn
     n = counted.sum(axis=1)
-    total = np.where(counted, each, 0.0).sum(axis=1)
+    total = (np.where(np.isnan(each), 0.0, each) * counted).sum(axis=1)
     return np.asarray(np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0))
 
 
@@ -204,24 +209,3 @@ def _mean_of_others(of: Criterion, rater: int, *, rounded: bool) -> Answered:
     there = (count > 0) & (rated > 0)
     mean = np.divide(of.total - of.filled[:, rater], count, out=np.full(len(count), np.nan), where=there)
     return Answered(of.rounded(mean) if rounded else mean)
-
-
-def _mean_of_drawn(opponents: Opponents, rater: int) -> Moments:
-    """Return the moments of the rounded mean of the other drawn raters against one rater."""
-    of, drawn = opponents.criterion, opponents.raters
-    rated = of.is_rated[:, rater] > 0
-    others = np.arange(of.ratings.shape[1]) != rater
-    times = np.zeros((len(opponents.weights), 1)) if drawn is None else drawn * others
-    count, total = times @ of.is_rated[rated].T, times @ of.filled[rated].T
-    mean = of.rounded(np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0))
-    weights = np.where(np.isnan(mean), 0.0, opponents.weights[:, rated])
-    x, y = np.nan_to_num(mean), of.filled[rated, rater]
-    weighted = weights * x
-    return Moments(
-        weights.sum(axis=1),
-        weighted.sum(axis=1),
-        weights @ y,
-        np.einsum("ri,ri->r", weighted, x),
-        weights @ y**2,
-        weighted @ y,
-    )

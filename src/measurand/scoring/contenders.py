@@ -125,13 +125,13 @@ def contenders(answers: Answers, arms: Sequence[Arm], field: Field) -> list[Cont
                 by[item[ok]] = log_odds[ok]
             asked.append(int((~unrated[item[here[was_asked[here]]]]).sum()))
             masks.append(np.isin(np.arange(field.n_items), item[here[was_asked[here]]]) & ~unrated)
-            reasons.append(_not_permitted(given, of))
+            reasons.append(_not_permitted(given, of, arm.readout))
             answered.append(Answered(given - of.shift, by))
         out.append(Contender(arm.keys, answered, reasons, asked, arm, masks))
     return out
 
 
-def _not_permitted(values: FloatArray, of: Criterion) -> str:
+def _not_permitted(values: FloatArray, of: Criterion, readout: str) -> str:
     """Return why answers cannot be taken as values of the scale, blank if they can."""
     given = values[~np.isnan(values)]
     if len(given) == 0:
@@ -139,6 +139,8 @@ def _not_permitted(values: FloatArray, of: Criterion) -> str:
     bounds = of.scale.bounds
     if bounds is None:
         return "no scale is declared (--scale)"
+    if readout == PROBABILITY_READOUT and bounds != (0, 1) and ((given >= 0) & (given <= 1)).all():
+        return f"probabilities are no values of the scale {of.scale.describe()}; they need calibration"
     wrong = (given < bounds[0]) | (given > bounds[1])
     if wrong.any():
         return f"answers such as {given[wrong.argmax()]:g} are outside the scale {of.scale.describe()}"

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from measurand.result import Key, Row
-from measurand.scoring.answered import Answered
+from measurand.scoring.anchors import anchor_kappa
 from measurand.scoring.opponents import Opponents
 from measurand.scoring.paths import Path, kappa
 from measurand.scoring.run import Run, Scope
@@ -19,6 +19,10 @@ from measurand.stats.inference import FloatArray, holm
 
 #: Scores under every tie rule and target, by the values of an arm's keys, the scope and the path.
 Points = Mapping[tuple[tuple[Key, ...], Scope, Path], float]
+
+#: Share of an arm's answers that must be to common items, or of the rated items that it must have answered, for it to
+#: be set against others as it is.
+COMMON: Final = 0.95
 
 #: Level of tests. Where the smallest p that Holm can give a family is not below it, Holm gives way to max-T.
 SIGNIFICANT: Final = 0.05
@@ -109,6 +113,7 @@ def contrast_rows(run: Run, points: Points) -> list[Row]:
         rows += [one.row for one in anchor_contrasts(run, over)]
     rows += [one.row for one in protocol_contrasts(run)]
     rows += _matched(run)
+    rows += matched_anchor_rows(run)
     rows += [one.row for one in _leakage(run)]
     rows += _ranges(run, points)
     return rows
@@ -207,8 +212,6 @@ def anchor_contrasts(run: Run, over: str) -> list[Contrast]:
     out: list[Contrast] = []
     store = run.stores[over]
     for name in run.anchors:
-        if "rater" in over and name == "leave_one_out_calibrated":
-            continue
         for members in _families(run).values():
             for scope in run.headlines:
                 family = []
@@ -222,7 +225,7 @@ def anchor_contrasts(run: Run, over: str) -> list[Contrast]:
                         "b": name,
                         **run.path.keys,
                     }
-                    note = "for raters of this kind" if "rater" in over else "for these raters"
+                    note = _whom(over)
                     a, b = run.arm(i, store=store), run.anchor(name, store=store)
                     family.append(_difference(run, keys, a, b, scope, over, note))
                 out += _adjusted(family)
@@ -270,38 +273,103 @@ def _protocol_keys(run: Run, what: str, i: int, j: int) -> dict[str, Key]:
 
 
 def _matched(run: Run) -> list[Row]:
-    """Return protocol contrasts again on the items that both arms answered, where coverage differs."""
+    """Return contrasts of arms again on the items that both answered, where what they answered differs.
+
+    Of protocols of one system wherever it differs at all; of systems where less than `COMMON` of an arm's answers are
+    to items that the other answered, too.
+    """
     if run.measure.name != "kappa_quadratic":
         return []
+    note = "both arms on the items that both answered"
     rows = []
     for what, i, j in protocol_pairs(run):
-        a, b = run.contenders[i], run.contenders[j]
-        masks = [~np.isnan(x.values) & ~np.isnan(y.values) for x, y in zip(a.answered, b.answered, strict=True)]
-        if all(
-            mask.sum() == len(x.present) == len(y.present)
-            for mask, x, y in zip(masks, a.answered, b.answered, strict=True)
-        ):
-            continue
-        first, second = _on_common(run, [a.answered, b.answered], masks)
-        keys = {**_protocol_keys(run, what, i, j), "contrast": f"{what}_matched"}
-        note = "both arms on the items that both answered"
-        rows += [_difference(run, keys, first, second, scope, run.over, note).row for scope in run.headlines]
+        masks, share = _common(run, i, j)
+        if share < 1:
+            first, second = _on_common(run, i, j, masks)
+            keys = {**_protocol_keys(run, what, i, j), "contrast": f"{what}_matched"}
+            rows += [_difference(run, keys, first, second, scope, run.over, note).row for scope in run.headlines]
+    for (readout, phrasing, variant), members in _families(run).items():
+        found: dict[Scope, list[Contrast]] = {scope: [] for scope in run.headlines}
+        for i, j in itertools.combinations(members, 2):
+            masks, share = _common(run, i, j)
+            if share >= COMMON:
+                continue
+            first, second = _on_common(run, i, j, masks)
+            keys = {
+                "contrast": "system_matched",
+                "of": run.measure.name,
+                "readout": readout,
+                "phrasing": phrasing,
+                "variant": variant,
+                "a": run.contenders[i].keys["system"],
+                "b": run.contenders[j].keys["system"],
+                **run.path_keys(run.path, run.measure),
+            }
+            for scope in run.headlines:
+                found[scope].append(_difference(run, keys, first, second, scope, run.over, note))
+        rows += [one.row for family in found.values() for one in _adjusted(family)]
     return rows
 
 
-def _on_common(
-    run: Run, answered: Sequence[Sequence[Answered]], masks: Sequence[npt.NDArray[np.bool_]]
-) -> list[FloatArray]:
+def _common(run: Run, i: int, j: int) -> tuple[list[npt.NDArray[np.bool_]], float]:
+    """Return the items that two arms both answered, and the smallest share that they are of either arm's."""
+    pairs = list(zip(run.contenders[i].answered, run.contenders[j].answered, strict=True))
+    masks = [~np.isnan(x.values) & ~np.isnan(y.values) for x, y in pairs]
+    sizes = [max(len(x.present), len(y.present)) for x, y in pairs]
+    shares = [mask.sum() / size for mask, size in zip(masks, sizes, strict=True) if size]
+    return masks, float(min(shares, default=1.0))
+
+
+def matched_anchor_rows(run: Run) -> list[Row]:
+    """Return the difference of arms from anchors again on the arm's own items, where those are not nearly all."""
+    if run.measure.name != "kappa_quadratic":
+        return []
+    families: dict[tuple[str, str, Scope], list[Contrast]] = {}
+    for i, one in enumerate(run.contenders):
+        pairs = list(zip(one.answered, run.field.criteria, strict=True))
+        shares = [len(x.present) / max(int((of.count > 0).sum()), 1) for x, of in pairs if len(x.present)]
+        if not shares or min(shares) >= COMMON or one.arm is None or not one.arm.is_plain:
+            continue
+        masks = [~np.isnan(x.values) for x in one.answered]
+        for over, store in run.stores.items():
+            for name in run.anchors:
+                series = np.full(run.arm(i, store=store).shape, np.nan)
+                for start, weights, raters in store.draws.blocks():
+                    for position, of in enumerate(run.field.criteria):
+                        opponents = Opponents(of, weights * masks[position], raters)
+                        here = slice(start, start + len(weights))
+                        series[here, position] = anchor_kappa(name, opponents, run.path, run.folds)
+                keys: dict[str, Key] = {
+                    "contrast": "anchor_matched",
+                    "of": run.measure.name,
+                    **one.keys,
+                    "a": one.keys["system"],
+                    "b": name,
+                    **run.path.keys,
+                }
+                note = f"the anchor on the arm's own items; {_whom(over)}"
+                own = run.arm(i, store=store)
+                for scope in run.headlines:
+                    found = _difference(run, keys, own, series, scope, over, note)
+                    families.setdefault((over, name, scope), []).append(found)
+    return [one.row for family in families.values() for one in _adjusted(family)]
+
+
+def _whom(over: str) -> str:
+    return "for raters of this kind" if "rater" in over else "for these raters"
+
+
+def _on_common(run: Run, i: int, j: int, masks: Sequence[npt.NDArray[np.bool_]]) -> list[FloatArray]:
     """Return series of two arms on common items, on the draws of the run."""
-    shape = run.arm(0).shape
-    out = [np.full(shape, np.nan) for _ in answered]
+    pair = [run.contenders[i].answered, run.contenders[j].answered]
+    limited = [[one.only(mask) for one, mask in zip(of, masks, strict=True)] for of in pair]
+    out = [np.full(run.arm(i).shape, np.nan) for _ in limited]
     for start, weights, raters in run.store.draws.blocks():
         here = slice(start, start + len(weights))
         for position, criterion in enumerate(run.field.criteria):
             opponents = Opponents(criterion, weights, raters)
-            for series, of in zip(out, answered, strict=True):
-                limited = of[position].only(masks[position])
-                series[here, position] = kappa(limited, opponents, run.path, run.folds)
+            for series, of in zip(out, limited, strict=True):
+                series[here, position] = kappa(of[position], opponents, run.path, run.folds)
     return out
 
 

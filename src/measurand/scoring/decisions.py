@@ -10,6 +10,7 @@ from measurand.result import Key, Row
 from measurand.scoring.paths import calibrated_values
 from measurand.scoring.run import NO_VARIATION, Run
 from measurand.stats.alternative import alternative_annotator_test, equivalence, non_inferiority
+from measurand.stats.inference import IntArray
 
 #: Anchors that a margin is laid around.
 _ANCHORS = ("pairwise", "leave_one_out")
@@ -24,6 +25,7 @@ def _alternative(run: Run) -> list[Row]:
     rows = []
     cluster = run.field.group if run.over.startswith("group") else None
     note = f"epsilon {run.epsilon:g}: how much less often than a rater the system may win"
+    rows += _constant(run, cluster, note)
     for one in run.contenders:
         if one.arm is None or not one.arm.is_plain:
             continue
@@ -89,6 +91,30 @@ def _alternative(run: Run) -> list[Row]:
             rows.append(
                 run.without_interval("decisions", keys, "share_passed", share, note=said, undefined="no rater tested")
             )
+    return rows
+
+
+def _constant(run: Run, cluster: IntArray | None, note: str) -> list[Row]:
+    """Return the test of one and the same answer to every item: what it passes on, the test says nothing of."""
+    rows = []
+    for criterion in run.field.criteria:
+        keys: dict[str, Key] = {
+            "decision": "alternative_annotator_test",
+            "anchor": "constant",
+            "criterion": criterion.name,
+            **run.path.uncalibrated().keys,
+        }
+        given = criterion.ratings[criterion.is_rated > 0]
+        if len(given) == 0:
+            rows.append(Row("decisions", keys, "winning_rate", np.nan, undefined="no ratings"))
+            continue
+        values = np.where(criterion.count > 0, np.median(given), np.nan)
+        test = alternative_annotator_test(
+            values, criterion.ratings, epsilon=run.epsilon, alignment="rmse", cluster=cluster
+        )
+        said = f"of the median rating of the criterion for every item; {note}; decided rater by rater, no interval"
+        undefined = test.why if np.isnan(test.omega) else ""
+        rows.append(Row("decisions", keys, "winning_rate", test.omega, undefined=undefined, note=said))
     return rows
 
 

@@ -15,6 +15,10 @@ from measurand.data.scale import Scale
 from measurand.result import MeasurandError
 from measurand.stats.inference import Clusters, FloatArray, IntArray, clusters, stream
 
+#: Means over criteria: all; the reliable, chosen anew in every replicate; the reliable of the sample, held fixed; the
+#: others. No criterion may have such a name.
+SETS: Final = ("all", "reliable", "reliable_fixed", "unreliable")
+
 Over = Literal["item", "group", "rater", "item+rater", "group+rater"]
 
 
@@ -188,6 +192,8 @@ def field_of(ratings: Ratings, *, groups: pd.Series[str] | None = None) -> Field
     item = frame["item"].cat.codes.to_numpy().astype(np.int64)
     rater = frame["rater"].cat.codes.to_numpy().astype(np.int64)
     names = ratings.criteria
+    if taken := sorted(set(names) & set(SETS)):
+        raise MeasurandError(f"a criterion is called {taken[0]!r}, as a set of criteria is here; rename it")
     of = frame["criterion"].cat.codes.to_numpy() if "criterion" in frame else np.zeros(len(frame), dtype=np.int8)
     values = frame["rating"].to_numpy(dtype=float)
     criteria = []

@@ -17,14 +17,20 @@ from measurand.stats.inference import holm
 _ANCHOR_WORDS = {
     "pairwise": "agreement of one rater with another",
     "leave_one_out": "agreement of the other raters' mean with the rater left out",
+    "leave_one_out_calibrated": "same mean calibrated as the systems are",
 }
+#: Share of raters that a system must beat to stand in for one.
+_HALF = 0.5
+#: Up to this many raters nothing is said of raters of their kind: so few redrawn vary too little.
+_FEW_RATERS = 5
 
 
 def exceeds_people(told: Told) -> Finding:
     """Say which systems exceed people, under which anchor, and whether of these raters or of raters of this kind.
 
-    pass: some system exceeds the leave-one-out anchor over items and raters; warn: some exceeds an anchor, but only the
-    pairwise one, or only for these raters; fail: none exceeds any.
+    pass: some system exceeds the leave-one-out anchor over items and raters, and where systems are calibrated the mean
+    of the others calibrated likewise (a calibrated system is spread as raters are, a mean of raters is not); warn: some
+    exceeds an anchor, but not so; fail: none exceeds any. Five raters or fewer say nothing of raters of their kind.
     """
     name, question = "exceeds-people", "Does any system exceed people, under which anchor, and which people?"
     anchors = [one for one in _ANCHOR_WORDS if one in told.run.anchors]
@@ -48,8 +54,7 @@ def exceeds_people(told: Told) -> Finding:
             clear = [i for i, one in found.items() if one is not None and one.estimate > 0 and is_clear(one)]
             where += [found[i] for i in clear[:3]]
             if clear:
-                # Two raters make one pair: to redraw them says nothing of raters of their kind.
-                best.add((anchor, "rater" in unit and told.run.field.n_raters > 2))
+                best.add((anchor, "rater" in unit and told.run.field.n_raters > _FEW_RATERS))
             kind = "raters of this kind" if "rater" in unit else "these raters"
             parts.append(f"{len(clear)} of {len(told.arms)} for {kind}")
         said.append(f"the {_ANCHOR_WORDS[anchor]} ({short(row.estimate)}): {', '.join(parts)}")
@@ -69,7 +74,11 @@ def exceeds_people(told: Told) -> Finding:
     )
     if not any("rater" in unit for unit in units):
         remedy += " For raters of this kind redraw raters, too: --over item --over item+rater."
-    verdict: Verdict = "pass" if ("leave_one_out", True) in best else "warn" if best else "fail"
+    if told.run.field.n_raters <= _FEW_RATERS:
+        remedy += f" {told.run.field.n_raters} raters are too few to speak of raters of their kind."
+    hardest = "leave_one_out_calibrated" if told.run.path.calibration == "rank" else "leave_one_out"
+    beaten = {("leave_one_out", True), (hardest, True)} <= best
+    verdict: Verdict = "pass" if beaten else "warn" if best else "fail"
     return finding(name, question, verdict, statement, remedy=remedy, where=where)
 
 
@@ -78,7 +87,8 @@ def _best(told: Told) -> tuple[str, str] | None:
     for i in told.arms:
         keys = {**told.run.contenders[i].keys, **told.main, **told.run.path_keys(told.run.path, told.run.measure)}
         rows += [row for row in told.all("scores", told.run.measure.name, keys) if row.unit == told.run.over]
-    rows = [row for row in rows if not row.undefined]
+    # A mean over fewer criteria than the set has is no rival of one over all.
+    rows = [row for row in rows if not row.undefined and "no score" not in row.note]
     if not rows:
         return None
     top = max(rows, key=lambda row: row.estimate)
@@ -128,6 +138,13 @@ def order_real(told: Told) -> Finding:
     if not said:
         statement = "Not determined: some system has no score on the criteria that all share."
         return finding(name, question, "undetermined", statement)
+    rows = told.all("contrasts", "difference", {**told.main, "contrast": "system_matched"})
+    if rows:
+        apart_too = sum(is_clear(row) for row in rows)
+        said.append(
+            f"{len(rows)} pairs answered different items: on those that both answered {apart_too} of them differ"
+        )
+        where += rows[:3]
     order: list[Verdict] = ["fail", "warn", "undetermined", "pass"]
     verdict = next(one for one in order if one in verdicts)
     remedy = "Report tiers, or the pairs that differ, in place of ranks; more items narrow the intervals."
@@ -142,8 +159,12 @@ def _neighbours_differ(told: Told, members: list[int]) -> bool:
     for a, b in itertools.pairwise(ranked):
         names = {told.system(members[a]), told.system(members[b])}
         keys = {name: told.run.contenders[members[a]].keys[name] for name in ("readout", "phrasing", "variant")}
-        rows = told.all("contrasts", "difference", {**keys, **told.main, "contrast": "system"})
-        here = [row for row in rows if {row.keys["a"], row.keys["b"]} == names and row.unit == told.run.over]
+        here = [
+            row
+            for contrast in ("system_matched", "system")
+            for row in told.all("contrasts", "difference", {**keys, **told.main, "contrast": contrast})
+            if {row.keys["a"], row.keys["b"]} == names and row.unit == told.run.over
+        ]
         if not here or not is_clear(here[0]):
             return False
     return True
@@ -223,35 +244,50 @@ def failed_systems(told: Told) -> Finding:
 def stand_in(told: Told) -> Finding:
     """Say whether a system could stand in for a rater, by the alternative annotator test.
 
-    pass: some system does on every criterion that was tested; warn: some does on at least half; fail: none does.
+    Criteria on which one and the same answer to every item passes, too, say nothing and are left out. pass: some system
+    passes on every other criterion; warn: some does on at least half of them; fail: none does.
     """
     name, question = "stand-in", "Could a system stand in for one of the raters?"
     source = "Calderon, Reichart & Dror 2025, arXiv 2501.10970"
     keys = {"decision": "alternative_annotator_test"}
+    constant = [
+        row for row in told.all("decisions", "winning_rate", {**keys, "anchor": "constant"}) if not row.undefined
+    ]
+    telling = {str(row.keys["criterion"]) for row in constant if row.estimate < _HALF}
+    if not constant:
+        statement = "Not determined: no item has two ratings."
+        return finding(name, question, "undetermined", statement, source=source)
+    if not telling:
+        statement = (
+            "Not determined: on every criterion the median rating, given to every item, beats half of the raters, too."
+        )
+        return finding(name, question, "undetermined", statement, where=constant[:4], source=source)
     shares: dict[str, tuple[float, list[Row]]] = {}
     for i in told.arms:
         one = told.run.contenders[i]
         rows = [
             row
-            for row in told.all("decisions", "winning_rate", {**keys, **one.keys})
-            if not row.undefined and row.keys.get("rater", "") == ""
+            for row in told.all("decisions", "winning_rate", {**keys, **one.keys, "anchor": "", "rater": ""})
+            if not row.undefined and str(row.keys["criterion"]) in telling
         ]
         if rows:
             words = one.arm.describe() if one.arm is not None else told.system(i)
-            shares[words] = float(np.mean([row.estimate >= 0.5 for row in rows])), rows
+            shares[words] = sum(row.estimate >= _HALF for row in rows) / len(telling), rows
     if not shares:
         statement = "Not determined: no item has an answer and two ratings."
         return finding(name, question, "undetermined", statement, source=source)
     best = max(shares.values(), key=lambda one: one[0])[0]
     tops = [words for words, (share, _) in shares.items() if share == best]
-    n = len(shares[tops[0]][1])
+    n = len(telling)
     where = shares[tops[0]][1][:4]
-    of = f"on {best * n:.0f} of {n} criteria" if n > 1 else ("" if best else "on none")
+    of = f"on {best * n:.0f} of {n} criteria" if n > 1 else ""
     statement = (
         f"{named(tops)} beat{'s' if len(tops) == 1 else ''} at least half of the raters {of}".rstrip()
         if best
         else f"None of {len(shares)} arms beats half of the raters on any criterion"
     ) + f" (epsilon {told.run.epsilon:g}, Benjamini-Yekutieli)."
-    verdict: Verdict = "pass" if best == 1 else "warn" if best >= 0.5 else "fail"
+    if len(telling) < len(constant):
+        statement += f" {len(constant) - n} criteria are left out, on which the median rating passes, too."
+    verdict: Verdict = "pass" if best == 1 else "warn" if best >= _HALF else "fail"
     remedy = "" if verdict == "pass" else "Keep people on the criteria that no system passes."
     return finding(name, question, verdict, statement, remedy=remedy, where=where, source=source)

@@ -82,8 +82,13 @@ class Told:
 
     def contrast(self, contrast: str, position: int, b: str, unit: str) -> Row | None:
         """Return the contrast of an arm with something, on the main scope."""
-        keys = {**self.run.contenders[position].keys, **self.main, "contrast": contrast, "b": b}
-        return next((row for row in self.all("contrasts", "difference", keys) if row.unit == unit), None)
+        keys = {**self.run.contenders[position].keys, **self.main, "b": b}
+        # On common items where there is such a row: else what was answered decides with how well.
+        for name in (f"{contrast}_matched", contrast):
+            for row in self.all("contrasts", "difference", {**keys, "contrast": name}):
+                if row.unit == unit:
+                    return row
+        return None
 
 
 def finding(

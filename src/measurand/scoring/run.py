@@ -13,15 +13,11 @@ import numpy.typing as npt
 from measurand.result import Key, Row
 from measurand.scoring.answered import Folds
 from measurand.scoring.contenders import Contender
-from measurand.scoring.field import Field
+from measurand.scoring.field import SETS, Field
 from measurand.scoring.paths import Path
 from measurand.scoring.replicates import ALPHA, Store
 from measurand.scoring.statistics import OF_ORDER, Measure
 from measurand.stats.inference import FloatArray, percentile_interval
-
-#: Means over criteria: all; the reliable, chosen anew in every replicate; the reliable of the sample, held
-#: fixed; the others.
-SETS: Final = ("all", "reliable", "reliable_fixed", "unreliable")
 
 #: With no more criteria than this each is contrasted on its own, too.
 MOST_SINGLE: Final = 8

@@ -24,6 +24,9 @@ THRESHOLDS: Final = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 ARM_KEYS: Final = ("system", "readout", "phrasing", "variant")
 TARGETS: Final[tuple[TargetOf, ...]] = ("ratings", "consensus")
 
+_CEILING: Final = (
+    "of answers spread as ratings are; uncalibrated the true score itself reaches 2k / (1 + k) of pairwise k"
+)
 _SENSITIVITY: Final = "what the choice changes; only the headline path is resampled"
 
 
@@ -164,14 +167,13 @@ def anchor_rows(run: Run) -> list[Row]:
                 reason = "raters do not vary, or no item has two of them"
                 if name == "noise_ceiling":
                     reason = "raters agree less than chance would make them: there is no true score to reach"
-                if "rater" in over and name == "leave_one_out_calibrated":
-                    reason = "not redrawn over raters: the order that is calibrated differs in every replicate"
-                note = ""
+                note = _CEILING if name == "noise_ceiling" else ""
                 if scope.set:
                     reason = f"{reason} (or no criterion is in the set)"
                     here = run.chosen(scope.set, store)[0]
                     lost = int((here & np.isnan(series[0])).sum())
-                    note = f"mean of {int(here.sum()) - lost} criteria" + (f"; {lost} have none" if lost else "")
+                    mean = f"mean of {int(here.sum()) - lost} criteria" + (f"; {lost} have none" if lost else "")
+                    note = f"{note}; {mean}" if note else mean
                 rows.append(
                     run.row(
                         "anchors",
