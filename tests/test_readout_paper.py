@@ -30,7 +30,7 @@ def test_the_committed_pages_are_what_the_published_figures_make(make):
         assert markdown == (FOLDER / name).read_text(encoding="utf-8"), f"{name}: run docs/readout-paper/make.py"
 
 
-def test_the_page_reads_as_the_papers_tables_do(make):
+def test_the_page_reads_as_the_papers_tables_do():
     page = (FOLDER / "report.md").read_text(encoding="utf-8")
     verification = page[page.index("**Scores, verification**") : page.index("**Scores, generative**")]
     order = [one["system"] for one in sorted(GIVEN["models"], key=lambda one: -one["verification"])]

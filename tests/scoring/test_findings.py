@@ -275,7 +275,9 @@ def test_systems_that_answered_different_items_are_compared_on_common_ones():
     assert plain.estimate < 0
     assert plain.high < 0
     assert (matched.estimate, matched.p) == (0, 1)
-    assert "0 of them differ" in found(result, "order-real").statement
+    assert "of 1 compared on common items alone, as they answered different ones, 0 differ" in (
+        found(result, "order-real").statement
+    )
     wide, own = (
         next(
             row.estimate

@@ -9,7 +9,7 @@ from typing import Final
 from measurand.reporting import cells, figures_scores
 from measurand.reporting.blocks import Block, Cell, Column, Fold, Image, Part, Table, Text, name_cell
 from measurand.reporting.cells import Remarks, without_empty
-from measurand.reporting.scores_cells import arm_cell, difference, redrawn
+from measurand.reporting.scores_cells import ANCHOR, arm_cell, difference, redrawn
 from measurand.reporting.scores_view import Arm, Protocol, Scores, arm_of, is_told_apart, protocol_words, side
 from measurand.reporting.words import begin, clean, plural, shorten
 from measurand.result import Key, Row
@@ -105,7 +105,7 @@ def _pair_table(view: Scores, protocol: Protocol) -> Block:
     for unit in view.units:
         columns += [
             Column(f"Difference, {redrawn(unit)}", is_number=True),
-            Column("p (Holm)", is_number=True),
+            Column("p, adjusted", is_number=True),
             Column("p (max-T)", is_number=True),
         ]
     words = protocol_words(protocol)
@@ -134,6 +134,7 @@ def contrasts(view: Scores) -> list[Block]:
             blocks = [Text(question), *_of_protocol(view, found, matched, f"{name}: differences")]
             parts.append(Part(f"contrast-{kind}", name, 3, blocks))
     for kind, title, blocks in (
+        ("matched", "On common items", _on_common_items(view)),
         ("fit", "Leakage: calibration fitted to the items that it scores", _fit(view)),
         ("ties", "Ties", _choices(view, "ties")),
         ("target", "What answers are calibrated to", _choices(view, "target")),
@@ -141,6 +142,43 @@ def contrasts(view: Scores) -> list[Block]:
         if blocks:
             parts.append(Part(f"contrast-{kind}", title, 3, blocks))
     return list(parts)
+
+
+def _on_common_items(view: Scores) -> list[Block]:
+    """Return the comparisons of arms that answered other items than the rest, on common items and as they are."""
+    found = [row for kind in ("system_matched", "anchor_matched") for row in view.contrasts(kind)]
+    if not found:
+        return []
+    remarks = Remarks()
+    shown = []
+    for row in found:
+        plain = view.beside(row, contrast=str(row.keys["contrast"]).removesuffix("_matched"))
+        a = clean(row.keys["a"])
+        protocol = ", ".join(clean(part) for key in ("readout", "phrasing", "variant") if (part := row.keys.get(key)))
+        other = clean(row.keys["b"])
+        if row.keys.get("system"):
+            other = ANCHOR.get(str(row.keys["b"]), other)
+        shown.append(
+            [
+                Cell(f"{a}, {protocol}" if protocol else a),
+                Cell(other),
+                difference(row, remarks),
+                cells.p_value(row.p_adjusted),
+                difference(plain),
+            ]
+        )
+    columns = [
+        Column("System"),
+        Column("minus this"),
+        Column("On common items", is_number=True),
+        Column("p, adjusted", is_number=True),
+        Column("As they are", is_number=True),
+    ]
+    said = (
+        "Some systems answered other items than the rest, or few of those that were rated. Here they are compared on "
+        "the items that both answered, and with anchors on their own items; findings go by these."
+    )
+    return [Text(said), *_folded(without_empty("Comparisons on common items", columns, shown, remarks.all(4)))]
 
 
 def _of_protocol(view: Scores, found: Sequence[Row], matched: Sequence[Row], caption: str) -> list[Block]:
@@ -186,7 +224,7 @@ def _of_protocol(view: Scores, found: Sequence[Row], matched: Sequence[Row], cap
         Column("This"),
         Column("minus this"),
         Column("Difference", is_number=True),
-        Column("p (Holm)", is_number=True),
+        Column("p, adjusted", is_number=True),
         Column("p (max-T)", is_number=True),
         Column("On items that both answered", is_number=True),
         Column("Over all criteria", is_number=True),
@@ -215,7 +253,7 @@ def _fit(view: Scores) -> list[Block]:
         Column("Score, oracle", is_number=True),
         Column("Score, held out", is_number=True),
         Column("Oracle minus held out", is_number=True),
-        Column("p (Holm)", is_number=True),
+        Column("p, adjusted", is_number=True),
     ]
     above = sum(side(row) == "above" for row in found)
     said = (

@@ -142,7 +142,7 @@ def order_real(told: Told) -> Finding:
     if rows:
         apart_too = sum(is_clear(row) for row in rows)
         said.append(
-            f"{len(rows)} pairs answered different items: on those that both answered {apart_too} of them differ"
+            f"of {len(rows)} compared on common items alone, as they answered different ones, {apart_too} differ"
         )
         where += rows[:3]
     order: list[Verdict] = ["fail", "warn", "undetermined", "pass"]
