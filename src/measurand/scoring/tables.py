@@ -24,6 +24,11 @@ THRESHOLDS: Final = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 ARM_KEYS: Final = ("system", "readout", "phrasing", "variant")
 TARGETS: Final[tuple[TargetOf, ...]] = ("ratings", "consensus")
 
+#: Items from which intervals of held-out means keep their level.
+_ENOUGH_HELD_OUT: Final = 1_000
+_HELD_OUT_COVERAGE: Final = (
+    "in simulation a 95 % interval of a held-out mean held 91 % of the time with 300 items, 94 % with 1,000"
+)
 _CEILING: Final = (
     "of answers spread as ratings are; uncalibrated the true score itself reaches 2k / (1 + k) of pairwise k"
 )
@@ -83,6 +88,8 @@ def _of(
                 values, reason = np.full(len(values), np.nan), one.not_permitted[position]
         if "rater" in over and measure.name != "kappa_quadratic":
             continue
+        if scope.set and path.fit == "held_out" and run.field.n_items < _ENOUGH_HELD_OUT and not np.isnan(values[0]):
+            note = f"{note}; {_HELD_OUT_COVERAGE}"
         rows.append(
             run.row(
                 analysis,
