@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import measurand
 from command_line import assert_one_message, runner
 from measurand import reporting
 from measurand.result import Result
@@ -93,7 +94,7 @@ def test_json_is_the_file_and_the_same_seed_gives_the_same_bytes(run, bench, tmp
     assert first.out == (tmp_path / "a" / "results.json").read_text(encoding="utf-8")
     other = score(run, bench, "--json", "--seed", 1)
     a, b = Result.from_json(first.out), Result.from_json(other.out)
-    keys = {"system": "S1", "readout": "verification", "criterion": "C1", "calibration": "none"}
+    keys = {"system": "S1", "readout": "generative", "criterion": "C1", "calibration": "none"}
     assert a.value("scores", "kappa_quadratic", keys) == b.value("scores", "kappa_quadratic", keys)
 
 
@@ -230,6 +231,31 @@ def test_bad_input_gets_one_message(run, tmp_path, answers, ratings, args, said)
     ended = run("score", tmp_path / "a.csv", tmp_path / "r.csv", *args, "--out", tmp_path / "out", "--quiet")
     assert_one_message(ended, *said)
     assert not (tmp_path / "out").exists()
+
+
+def test_what_is_about_ratings_is_refused_beside_labels_and_the_label_column_can_be_named(run, tmp_path):
+    items = pd.DataFrame({"item": range(6), "class": ["a", "b"] * 3})
+    items.to_csv(tmp_path / "items.csv", index=False)
+    items.rename(columns={"class": "answer"}).assign(system="S").to_csv(tmp_path / "said.csv", index=False)
+    args = ("score", tmp_path / "said.csv", "--truth", tmp_path / "items.csv", "--quiet", "--replicates", 100)
+    assert_one_message(run(*args), "--label class")
+    assert_one_message(run(*args, "--label", "class", "--scale", "0:7"), "--scale is about ratings")
+    assert_one_message(run(*args, "--label", "class", "--over", "rater"), "no raters to redraw")
+    ended = run(*args, "--label", "class", "--json")
+    assert ended.status == 0, ended.err
+    assert Result.from_json(ended.out).value("forced_choice", "accuracy", {"class": "", "group": ""}) == 1
+
+
+def test_the_functions_take_files_and_frames(bench, tmp_path):
+    gated = measurand.gates(bench / "answers.csv", permutations=99)
+    assert gated.findings
+    items = pd.DataFrame({"item": range(6), "label": ["a", "b"] * 3})
+    items.to_csv(tmp_path / "items.csv", index=False)
+    said = items.rename(columns={"label": "answer"}).assign(system="S")
+    for truth in (items, tmp_path / "items.csv"):
+        assert measurand.forced_choice(said, truth, replicates=100).value(
+            "forced_choice", "accuracy", {"class": "", "group": ""}
+        ) == 1  # fmt: skip
 
 
 def test_ratings_and_labels_at_once_or_neither_are_refused(run, bench):

@@ -19,7 +19,7 @@ def folder(tmp_path_factory):
     """A folder in which the commands after a dollar sign have been run, in their order."""
     place = tmp_path_factory.mktemp("readme")
     commands = re.findall(r"^\$ measurand (.+)$", README, flags=re.M)
-    assert len(commands) == 2
+    assert len(commands) == 4
     before = sys.argv
     with contextlib.chdir(place), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         for command in commands:
@@ -34,6 +34,7 @@ def folder(tmp_path_factory):
 def test_the_commands_leave_what_the_readme_says(folder):
     names = {path.name for path in (folder / "audit").iterdir()}
     assert names == {"report.html", "report.md", "results.json", "tables", "manifest.json"}
+    assert names == {path.name for path in (folder / "scores").iterdir()}
 
 
 def test_the_snippet_runs_on_what_the_commands_made(folder, capsys):

@@ -35,6 +35,9 @@ TruthOption = Annotated[
     Path | None,
     typer.Option("--truth", help="Items with the label that is true of each (item, label, group): forced choice."),
 ]
+LabelOption = Annotated[
+    str | None, typer.Option("--label", help="With --truth: column with the true label.", show_default="label")
+]
 ItemsOption = Annotated[
     Path | None, typer.Option("--items", help="Items with the group that is redrawn as a whole (item, group).")
 ]
@@ -185,17 +188,21 @@ def _present(frame: Any, columns: dict[str, str | None]) -> dict[str, str | None
 
 def read_choices(path: Path, columns: dict[str, str | None], repeats: RepeatsChoice) -> Answers:
     """Read answers as graded where every one is a number, and as names of classes where one is not."""
-    import pandas as pd
-
     from measurand.data import read_answers
+    from measurand.data.answers import hold_names
     from measurand.data.read import read_table
-    from measurand.data.scale import MISSING, as_number
 
     frame = read_table(path)
     named = _present(frame, columns)
-    column = named["answer"] or "answer"
-    texts: list[str] = []
-    if column in frame and not pd.api.types.is_any_real_numeric_dtype(frame[column].dtype):
-        texts = [str(one).strip() for one in pd.unique(frame[column]) if one is not None]
-    are_labels = any(text.lower() not in MISSING and as_number(text) is None for text in texts)
-    return read_answers(frame, **named, labels=are_labels, repeats=repeats.value)  # type: ignore[arg-type]
+    labels = hold_names(frame, named["answer"] or "answer")
+    return read_answers(frame, **named, labels=labels, repeats=repeats.value)  # type: ignore[arg-type]
+
+
+def read_labels(path: Path, *, item: str | None, label: str | None) -> Any:
+    """Read the labels of items; a name that answers have (--item) counts only if this table has it, too."""
+    from measurand.data import read_items
+    from measurand.data.read import read_table
+
+    frame = read_table(path)
+    there = set(map(str, frame.columns))
+    return read_items(frame, item=item if item in there else "item", label=label)

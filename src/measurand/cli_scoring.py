@@ -26,6 +26,7 @@ from measurand.cli_choices import (
     FitChoice,
     ItemsOption,
     JsonOption,
+    LabelOption,
     NoiseOption,
     OverChoice,
     PositiveChoice,
@@ -37,6 +38,7 @@ from measurand.cli_choices import (
     TruthOption,
     read_choices,
     read_graded,
+    read_labels,
 )
 from measurand.cli_options import (
     CriterionOption,
@@ -69,6 +71,7 @@ def score(
         Path | None, typer.Argument(help="Ratings of the same items by several raters: item, rater, rating, criterion.")
     ] = None,
     truth: TruthOption = None,
+    label: LabelOption = None,
     item: ItemOption = None,
     rater: RaterOption = None,
     rating: RatingOption = None,
@@ -210,8 +213,31 @@ def score(
         refuse("--json and --csv: choose one")
     if (ratings is None) == (truth is None):
         refuse("give either a ratings table (score ANSWERS RATINGS) or labels (score ANSWERS --truth items.csv)")
-    if truth is not None and items is not None:
-        refuse("--items does not go with --truth: the groups stand in the same table as the labels")
+    if truth is not None:
+        of_ratings = {
+            "--items": items,
+            "--systems": systems,
+            "--scale": scale,
+            "--level": level,
+            "--labels": labels,
+            "--wide": wide,
+            "--rater": rater,
+            "--rating": rating,
+            "--statistic": statistic,
+            "--calibrate": calibrate,
+            "--fit": fit,
+            "--target": target,
+            "--ties": ties,
+            "--aggregate": aggregate,
+            "--anchors": anchors,
+            "--baselines": baselines,
+            "--equivalence": equivalence,
+            "--preset": preset,
+        }
+        if named := [name for name, value in of_ratings.items() if value]:
+            refuse(f"{named[0]} is about ratings and does not go with --truth, where a label decides; leave it out")
+    elif label is not None or by:
+        refuse(f"{'--label' if label else '--by'} goes with --truth alone")
     if out is not None:
         check_out(out)
     if title is None:
@@ -275,7 +301,8 @@ def score(
                 **chosen,
             )
             settings |= chosen
-        else:
+        elif truth is not None:
+            redrawn = _redrawn(_values(over))
             result = _choose(
                 [answers, *(more or [])],
                 truth,
@@ -285,14 +312,17 @@ def score(
                     "ties": class_ties.value,
                     "margin": class_margin,
                     "by": by,
+                    "over": redrawn,
                     "replicates": replicates or 2000,
                     "confidence": confidence,
                     "seed": seed,
                 },
+                label=label,
                 gating={"example": split(example), "noise": noise} if with_gates else None,
                 told=told,
             )
-            settings |= {"ties": class_ties.value, "margin": class_margin, "by": by, "gates": with_gates}
+            settings |= {"ties": class_ties.value, "margin": class_margin, "by": by, "over": redrawn}
+            settings |= {"gates": with_gates, "label": label}
     _finish(
         result,
         inputs,
@@ -306,6 +336,15 @@ def score(
     )
     if strict and any(finding.verdict == "fail" for finding in result.findings):
         raise typer.Exit(1)
+
+
+def _redrawn(over: tuple[str, ...] | None) -> str | None:
+    """Return what forced choice redraws."""
+    if over is None:
+        return None
+    if len(over) > 1 or "rater" in over[0]:
+        refuse("with --truth there are no raters to redraw: give one --over, item or group")
+    return over[0]
 
 
 def _values(chosen: list[Any] | None) -> tuple[str, ...] | None:
@@ -322,19 +361,19 @@ def _choices(preset: ScorePresetChoice | None, named: dict[str, Any]) -> dict[st
 
 def _choose(
     paths: list[Path],
-    truth: Path | None,
+    truth: Path,
     columns: dict[str, str | None],
     repeats: RepeatsChoice,
     chosen: dict[str, Any],
     *,
+    label: str | None,
     gating: Any,
     told: Any,
 ) -> Result:
-    from measurand.data import read_items
     from measurand.scoring.forced_choice import forced_choice
     from measurand.scoring.gates import gates as run_gates
 
-    labels = read_items(truth)
+    labels = read_labels(truth, item=columns["item"], label=label)
     tables = [read_choices(path, columns, repeats) for path in paths]
     result = forced_choice(tables, labels, progress=told, **chosen)
     if gating is not None:
@@ -352,6 +391,7 @@ def gates(
         Path | None, typer.Option("--ratings", help="Ratings of the same items, for input sensitivity and duplicates.")
     ] = None,
     truth: TruthOption = None,
+    label: LabelOption = None,
     item: ItemOption = None,
     rater: RaterOption = None,
     rating: RatingOption = None,
@@ -376,7 +416,7 @@ def gates(
     quiet: QuietOption = False,
 ) -> None:
     """May these answers be scored? Exit status 1 if a gate fails."""
-    from measurand.data import parse_scales, read_items, read_ratings
+    from measurand.data import parse_scales, read_ratings
     from measurand.scoring.gates import gates as run_gates
     from measurand.study import check_out
 
@@ -410,7 +450,7 @@ def gates(
         result = run_gates(
             given,
             ratings=table,
-            items=None if truth is None else read_items(truth),
+            items=None if truth is None else read_labels(truth, item=columns["item"], label=label),
             example=split(example),
             noise=noise,
             permutations=permutations,

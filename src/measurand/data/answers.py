@@ -316,6 +316,8 @@ def _settle_repeats(frame: pd.DataFrame, repeats: Repeats, *, labels: bool) -> p
             and frame[column].iloc[first] != frame[column].iloc[second]
         ]
         hint = f" Column {telling[0]!r} tells them apart: if it is the protocol, call it protocol." if telling else ""
+        if not hint and "criterion" not in frame:
+            hint = " If several quantities were asked, name their column: --answer-criterion."
         ways = "first or last" if labels else "first, last or mean"
         raise MeasurandError(
             f"{again.size} question{'s' if again.size > 1 else ''} answered twice under one protocol: data rows "
@@ -337,6 +339,28 @@ def _settle_repeats(frame: pd.DataFrame, repeats: Repeats, *, labels: bool) -> p
             counts = np.add.reduceat(known.astype(float), starts)
             kept[name] = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
     return kept.sort_index()
+
+
+def hold_names(frame: pd.DataFrame, column: str) -> bool:
+    """Tell whether a column of answers holds names of classes: some text that is neither a number nor missing.
+
+    Examples
+    --------
+    >>> hold_names(pd.DataFrame({"answer": ["0.5", ""]}), "answer"), hold_names(pd.DataFrame({"a": ["joy"]}), "a")
+    (False, True)
+    """
+    if column not in frame or pd.api.types.is_any_real_numeric_dtype(frame[column].dtype):
+        return False
+    texts = (str(one).strip() for one in pd.unique(frame[column]) if one is not None)
+    return any(text.lower() not in MISSING and as_number(text) is None for text in texts)
+
+
+def as_answers(answers: Answers | Any) -> Answers:
+    """Return checked answers as they are; read anything else, as names of classes where an answer is no number."""
+    if isinstance(answers, Answers):
+        return answers
+    frame = read_table(answers)
+    return read_answers(frame, labels=hold_names(frame, "answer"))
 
 
 def read_items(source: Any, *, item: str = "item", label: str | None = None, group: str | None = None) -> pd.DataFrame:
@@ -384,6 +408,11 @@ def read_items(source: Any, *, item: str = "item", label: str | None = None, gro
         if column not in {item, label or "label", group or "group"}:
             frame[column] = table[column].to_numpy()
     return frame
+
+
+def as_items(items: Any) -> pd.DataFrame:
+    """Return an items table as it is, and read it from anything but a frame."""
+    return items if isinstance(items, pd.DataFrame) else read_items(items)
 
 
 def read_systems(source: Any) -> pd.DataFrame:

@@ -303,7 +303,7 @@ def _criteria_legend(axes: Axes, view: Scores) -> None:
 
 
 def order(view: Scores) -> Plot:
-    """Draw which pairs of systems differ: the row above the column, by Holm's adjusted p."""
+    """Draw which pairs of systems differ: the row above the column, by adjusted p."""
     from matplotlib.figure import Figure
 
     protocol = view.plain[0]
@@ -363,7 +363,7 @@ def order(view: Scores) -> Plot:
         for (edge, face, words), start in zip(entries, (0.05, 0.36, 0.78), strict=False):
             legend.plot([start], [0.5], marker="s", markersize=8, color=edge, markerfacecolor=face, linestyle="none")
             legend.text(start + 0.02, 0.5, words, va="center", fontsize=8.5)
-        caption = "Systems from best to worst; a filled square is a pair that differs by Holm's adjusted p"
+        caption = "Systems from best to worst; a filled square is a pair that differs by its adjusted p"
         caption += ", above the diagonal with these raters, below it with raters redrawn, too." if has_both else "."
         if len(ranked) > len(shown):
             caption += f" Shown are the first {len(shown)} of {len(ranked)} systems."

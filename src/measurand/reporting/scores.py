@@ -77,7 +77,8 @@ def _introduction(view: Scores) -> str:
         said += f"Path: {path_words(view.path)}. "
     said += f"Intervals: {redrawn(view.unit)}, everything refitted in every replicate. " if view.unit else ""
     if view.statistic == "kappa_quadratic":
-        said += "1 is perfect agreement, 0 agreement by chance; a constant answer scores 0. "
+        said += "1 is perfect agreement, 0 agreement by chance; a constant answer scores 0"
+        said += ", or next to it where calibration is held out. " if view.path.get("fit") == "held_out" else ". "
     if view.anchors:
         said += (
             "Anchors are people on the same ratings: one rater against another is how well one person predicts "
@@ -248,7 +249,7 @@ def _every_anchor(view: Scores) -> list[Block]:
         return []
     tables: list[Block] = [
         Text(
-            "Every system minus every anchor, paired on the same draws. p is Holm's, adjusted over the systems of one "
+            "Every system minus every anchor, paired on the same draws. p is adjusted over the systems of one "
             "protocol and anchor; the intervals are not adjusted."
         )
     ]

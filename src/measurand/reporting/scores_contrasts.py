@@ -50,7 +50,8 @@ def order(view: Scores) -> list[Block]:
     blocks: list[Block] = [
         Text(
             "Two scores on the same items rise and fall together, so systems are compared by the paired difference on "
-            "shared draws, not by whether their intervals overlap. p is Holm's, adjusted for the number of pairs; "
+            "shared draws, not by whether their intervals overlap. p is adjusted for the number of pairs, by Holm or, "
+            "where the replicates are too few for that, by max-T; "
             "max-T is a second adjustment, which uses how the differences are correlated."
         )
     ]
@@ -75,7 +76,7 @@ def _told(view: Scores, protocol: Protocol) -> str:
     neighbours = [(a, b) for a, b in itertools.pairwise(ranked) if (a, b) in pairs]
     said = (
         f"{begin(protocol_words(protocol))}: of" if protocol_words(protocol) else "Of"
-    ) + f" {plural(len(pairs), 'pair')} of systems {len(differ)} differ after Holm, {redrawn(view.unit)}"
+    ) + f" {plural(len(pairs), 'pair')} of systems {len(differ)} differ, adjusted, {redrawn(view.unit)}"
     if view.both and view.both != view.unit:
         wider = sum(is_told_apart(view.pair(protocol, a[0], b[0], view.both)[0]) for a, b in pairs)
         said += f"; {wider} with {redrawn(view.both)}"
@@ -193,7 +194,7 @@ def _of_protocol(view: Scores, found: Sequence[Row], matched: Sequence[Row], cap
             f"{len(rows) - up - down}"
         )
     more = f"; and {len(told) - 6} more pairs" if len(told) > 6 else ""
-    blocks: list[Block] = [Text(f"Of {plural(len(found), 'contrast')}, after Holm: {'; '.join(told[:6])}{more}.")]
+    blocks: list[Block] = [Text(f"Of {plural(len(found), 'contrast')}, adjusted: {'; '.join(told[:6])}{more}.")]
     if matched:
         blocks.append(
             Text(
@@ -258,7 +259,7 @@ def _fit(view: Scores) -> list[Block]:
     above = sum(side(row) == "above" for row in found)
     said = (
         "An oracle takes the distribution of ratings from the very items that it scores; held-out calibration takes it "
-        "from other folds. Their difference is what leaks: told from 0 (after Holm) and positive for "
+        "from other folds. Their difference is what leaks: told from 0 (adjusted) and positive for "
         f"{above} of {len(found)} arms."
     )
     return [Text(said), *_folded(without_empty("What leaks", columns, rows, remarks.all(4)))]

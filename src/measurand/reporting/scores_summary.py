@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Final
 
@@ -9,7 +10,7 @@ from measurand.reporting.answers import short_name
 from measurand.reporting.forced_choice_view import Choices
 from measurand.reporting.gates import Gates
 from measurand.reporting.scores import AGAINST
-from measurand.reporting.scores_cells import ANCHOR_SHORT, MARK_OF
+from measurand.reporting.scores_cells import ANCHOR_SHORT, MARK_OF, path_words, statistic_words
 from measurand.reporting.scores_view import Arm, Scores, arm_words, protocol_words, side
 from measurand.reporting.words import MARK, VERDICTS, WORD, called, clean, plural, shorten, show_estimate
 from measurand.result import Row, show_interval
@@ -46,11 +47,18 @@ def scores_table(view: Scores, width: int) -> list[str]:
     words = protocol_words(protocol) if len(view.plain) > 1 and not share_one else ""
     head = [f"system{f' ({words})' if words else ''}", "score", "interval", *(f"v. {ANCHOR_SHORT[n]}" for n in against)]
     lines = table(head, [cells for _, cells in sorted(rows, key=lambda one: one[0])], width, numbers=(1, 2))
+    told = [
+        statistic_words(view.statistic),
+        view.scope_words(),
+        path_words(view.path) if any(view.path.values()) else "",
+    ]
+    about = f"score: {'; '.join(part for part in told if part)}"
+    lines = [*textwrap.wrap(about, width, subsequent_indent="  "), "", *lines]
     if len(arms) > len(shown):
         lines.append(f"… and {plural(len(arms) - len(shown), 'more system')}")
     if against:
         both = " ▲▲ ▼▼ for others of their kind, too" if view.both and view.both != view.unit else ""
-        lines.append(_cut(f"▲ above  ▼ below  ≈ not told apart (Holm){';' if both else ''}{both}", width))
+        lines.append(_cut(f"▲ above  ▼ below  ≈ not told apart (adjusted){';' if both else ''}{both}", width))
     return lines
 
 

@@ -148,7 +148,7 @@ def _order(view: Scores) -> str:
         return ""
     n = sum(is_told_apart(row) for row in rows)
     of = plural(len(rows), "pair")
-    how = f"paired, after Holm, {redrawn(view.unit)}"
+    how = f"paired, adjusted, {redrawn(view.unit)}"
     if n == len(rows):
         said = "The two systems differ" if n == 1 else f"The order of the systems is real: all {of} differ"
     elif n == 0:

@@ -210,7 +210,8 @@ def _chance_of(row: Row) -> float:
 
 
 def _of_system(row: Row) -> str:
-    return f" of {row.keys['system']}" if row.keys.get("system") else ""
+    told = ", ".join(str(row.keys[key]) for key in ("system", "readout", "phrasing", "variant") if row.keys.get(key))
+    return f" of {told}" if told else ""
 
 
 def failed_systems(told: Told) -> Finding:

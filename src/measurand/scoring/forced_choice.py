@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from measurand.data.answers import Answers
+from measurand.data.answers import Answers, as_answers, as_items
 from measurand.result import Key, MeasurandError, Result, Row
 from measurand.scoring.forced_choice_arms import choosers, read_truth
 from measurand.scoring.forced_choice_cells import Cell
@@ -23,8 +23,8 @@ Progress = Callable[[str, int, int], None]
 
 
 def forced_choice(
-    answers: Answers | Sequence[Answers],
-    items: pd.DataFrame,
+    answers: Answers | Sequence[Answers] | Any,
+    items: pd.DataFrame | Any,
     *,
     ties: classes.Ties = "split",
     margin: float = 0.0,
@@ -42,9 +42,9 @@ def forced_choice(
     answers : Answers, or several
         One number for each item and class (`criterion` is the class; the highest number is the choice), or the name of
         the chosen class (read with ``labels=True``); several tables where systems were read in both ways.
-    items : pandas.DataFrame
-        `measurand.data.read_items`: `label`, perhaps `group`, and whatever else results are broken down by. One label
-        for each item is enough, merged or posed: no agreement with people is claimed here.
+    items : path or data frame
+        As of `measurand.data.read_items`: `label`, perhaps `group`, and whatever else results are broken down by. One
+        label for each item is enough, merged or posed: no agreement with people is claimed here.
     ties : {"split", "undecided", "first"}
         What several highest numbers mean: an equal share each; nothing, which is wrong; the class that stands first.
     margin : float
@@ -104,8 +104,9 @@ def forced_choice(
     [0.167, 0.048]
     """
     _refuse_settings(ties, margin, replicates, confidence, seed)
-    tables = [answers] if isinstance(answers, Answers) else list(answers)
-    truth = read_truth(items, tables, over=over, by=by)
+    given = answers if isinstance(answers, list | tuple) else [answers]
+    tables = [as_answers(one) for one in given]
+    truth = read_truth(as_items(items), tables, over=over, by=by)
     tell = _told(progress)
     tell("choices", 1)
     found, n_foreign = choosers(tables, truth, ties=ties, margin=margin)

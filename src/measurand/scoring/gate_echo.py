@@ -18,6 +18,8 @@ JACCARD_FAILS: Final = 0.9
 JACCARD_WARNS: Final = 0.7
 #: Share of items with one and the same set of criteria from which it warns.
 SET_WARNS: Final = 0.5
+#: Without an example, fewer criteria than this make the same sets by chance.
+FEWEST_CRITERIA: Final = 5
 #: A set of fewer criteria is no copy of anything.
 LEAST_CRITERIA: Final = 2
 
@@ -43,6 +45,9 @@ def _of_arm(study: Study, arm: Arm) -> tuple[list[Row], Judgement]:
     there, items = found
     sets = there[items]
     n = len(sets)
+    if study.example is None and there.shape[1] < FEWEST_CRITERIA:
+        why = f"{there.shape[1]} criteria and no example: one and the same set is nothing unusual"
+        return [], Judgement(arm, "not_applicable", why)
     if n < 2:
         return [], Judgement(arm, "undetermined", "one item: nothing can be the same throughout")
     rows, texts = [], []

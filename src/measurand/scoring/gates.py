@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from measurand.data.answers import Answers
-from measurand.data.ratings import Ratings
+from measurand.data.answers import Answers, as_answers, as_items
+from measurand.data.ratings import Ratings, as_ratings
 from measurand.result import Finding, MeasurandError, Result, Row
 from measurand.scoring.gate_constant import CONSTANT_ANSWERS, CONSTANT_COUNTS
 from measurand.scoring.gate_control import gate_of
@@ -49,10 +49,10 @@ ArmKey = tuple[str, str, str, str]
 
 
 def gates(
-    answers: Answers,
+    answers: Answers | Any,
     *,
-    ratings: Ratings | None = None,
-    items: pd.DataFrame | None = None,
+    ratings: Ratings | Any = None,
+    items: pd.DataFrame | Any = None,
     example: Sequence[str] = (),
     noise: float = NOISE,
     replicates: int = 2000,
@@ -65,12 +65,12 @@ def gates(
 
     Parameters
     ----------
-    answers : Answers
+    answers : Answers, path or data frame
         See `measurand.data.read_answers`. An arm is one system under one protocol; arms whose rows name a `control`
         are held to their own question, and to coverage and mass.
-    ratings : Ratings or None
+    ratings : Ratings, path, data frame or None
         Single ratings of the same items and criteria: for input sensitivity, natural duplicates, control health.
-    items : pandas.DataFrame or None
+    items : path, data frame or None
         See `measurand.data.read_items`: labels for forced choice, and groups to be redrawn together.
     example : sequence of str
         Criteria that the example in the prompt named.
@@ -121,9 +121,9 @@ def gates(
     """
     _check(noise, replicates, permutations, confidence, seed)
     about = study(
-        answers,
-        ratings,
-        items,
+        as_answers(answers),
+        None if ratings is None else as_ratings(ratings),
+        None if items is None else as_items(items),
         example,
         noise=noise,
         replicates=replicates,

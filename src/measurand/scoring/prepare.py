@@ -195,7 +195,10 @@ def _check_scales(field: Field, paths: Sequence[Path]) -> None:
     for one in field.criteria:
         told = f" of {one.name!r}" if one.name else ""
         if one.scale.bounds is None:
-            raise MeasurandError(f"the scale{told} is not declared; it is never inferred: --scale LOW:HIGH[:STEP]")
+            raise MeasurandError(
+                f"the scale{told} is not declared; it is never inferred: --scale LOW:HIGH[:STEP], or "
+                "read_ratings(…, scale=Scale(low, high, step=…))"
+            )
         if needs_steps and one.scale_levels is None:
             raise MeasurandError(
                 f"target consensus rounds means to the scale's levels, and the scale{told} has no step; declare it, "

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from measurand.data.answers import Answers
 from measurand.data.ratings import Ratings
-from measurand.result import Result
+from measurand.result import MeasurandError, Result
 from measurand.scoring.anchors import ANCHORS
 from measurand.scoring.contenders import BASELINES
 from measurand.scoring.contrasts import contrast_rows
@@ -166,6 +166,9 @@ def score(
     >>> round(found.value("scores", "kappa_quadratic", {"ties": "block", "fit": "oracle", "target": "ratings"}), 3)
     1.0
     """
+    for name, value in (("statistics", statistics), ("calibrate", calibrate), ("anchors", anchors), ("over", over)):
+        if isinstance(value, str):
+            raise MeasurandError(f"{name}={value!r}; give a sequence of names, such as ({value!r},)")
     choices = Choices(
         statistics=tuple(statistics),
         calibrate=tuple(calibrate),
@@ -196,6 +199,7 @@ def score(
                 items=items,
                 example=example,
                 noise=noise,
+                replicates=replicates,
                 confidence=confidence,
                 seed=seed,
                 progress=progress,
