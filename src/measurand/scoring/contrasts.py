@@ -131,14 +131,13 @@ def _difference(
     first, second = run.columns([a, b], scope, run.stores[over])
     values = first - second
     undefined = "one of the two has no score here"
+    n_items, n_raters = run.sample(scope)
     full = {**keys, **scope.keys}
-    row = run.row(
-        "contrasts", full, "difference", values, over=over, n_items=run.field.n_items, undefined=undefined, note=note
-    )
+    row = run.row("contrasts", full, "difference", values, over=over, n_items=n_items, undefined=undefined, note=note)
     p = bootstrap_p(values)
     if not np.isnan(p):
         row = replace(row, p=p, attainable_p=1 / (1 + int((~np.isnan(values[1:])).sum())))
-    return Contrast(replace(row, n_raters=run.field.n_raters), values)
+    return Contrast(replace(row, n_raters=n_raters), values)
 
 
 def _adjusted(found: list[Contrast]) -> list[Contrast]:

@@ -217,6 +217,13 @@ class Run:
             **sample,
         )
 
+    def sample(self, scope: Scope) -> tuple[int, int]:
+        """Return how many items, and how many raters, a scope's numbers rest on."""
+        if scope.set:
+            return self.field.n_items, self.field.n_raters
+        of = self.field.criteria[self.field.names.index(scope.criterion)]
+        return int((of.count > 0).sum()), int(of.is_rated.any(axis=0).sum())
+
     def warning(self, over: str) -> str:
         """Return what a reader must know about intervals that redraw this."""
         n_raters = self.field.n_raters

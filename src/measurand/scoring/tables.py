@@ -98,7 +98,7 @@ def _of(
                 values,
                 over=over,
                 n_items=n_items,
-                n_raters=run.field.n_raters,
+                n_raters=run.sample(scope)[1],
                 undefined=reason,
                 note=note,
             )
@@ -152,8 +152,8 @@ def _prevalence(run: Run) -> list[Row]:
                 "prevalence",
                 values,
                 over=run.over,
-                n_items=run.field.n_items,
-                n_raters=run.field.n_raters,
+                n_items=run.sample(scope)[0],
+                n_raters=run.sample(scope)[1],
                 undefined="no criterion is in this set",
                 note=f"positive: {POSITIVE[run.measures[0].positive]}; the average precision of a random order",
             )
@@ -188,8 +188,8 @@ def anchor_rows(run: Run) -> list[Row]:
                         "kappa_quadratic",
                         values,
                         over=over,
-                        n_items=run.field.n_items,
-                        n_raters=run.field.n_raters,
+                        n_items=run.sample(scope)[0],
+                        n_raters=run.sample(scope)[1],
                         undefined=reason,
                         note=note,
                     )
@@ -205,9 +205,11 @@ def criterion_rows(run: Run) -> list[Row]:
     sample: dict[str, Any] = {"n_items": run.field.n_items, "n_raters": run.field.n_raters}
     for position, name in enumerate(run.field.names):
         keys: dict[str, Key] = {"criterion": name}
+        n_items, n_raters = run.sample(Scope(criterion=name))
+        own: dict[str, Any] = {"n_items": n_items, "n_raters": n_raters}
         values = alpha[:, position]
         reason = "no item has two ratings, or all ratings are the same"
-        rows.append(run.row("criteria", keys, "alpha_interval", values, over=over, undefined=reason, **sample))
+        rows.append(run.row("criteria", keys, "alpha_interval", values, over=over, undefined=reason, **own))
         if len(run.field.names) > 1:
             draws = values[1:][~np.isnan(values[1:])]
             share = float((draws >= run.threshold).mean()) if len(draws) else np.nan
