@@ -57,7 +57,7 @@ def _people(view: Scores) -> str:
         if len(protocols) == 1:
             text = begin(_of_protocol(view, protocol))
         elif place == 0:
-            text = f"Under {words} {_of_protocol(view, protocol)}"
+            text = f"Under {words}: {_of_protocol(view, protocol)}"
         else:
             text = _briefly(view, protocol, words)
         said += [text] if _standings(view, protocol) else []
