@@ -167,13 +167,30 @@ def read_graded(
     scale = None if table is None else table.scales
     if len(paths) == 1:
         frame = read_table(paths[0])
-        return read_answers(frame, **_present(frame, columns), scale=scale, repeats=repeats.value)  # type: ignore[arg-type]
+        return _answers(frame, _present(frame, columns), repeats, scale=scale)
     frames = []
     for path in paths:
         frame = read_table(path)
         named = {column: role for role, column in _present(frame, columns).items() if column is not None}
         frames.append(frame.rename(columns=named))
     return read_answers(pd.concat(frames, ignore_index=True), scale=scale, repeats=repeats.value)
+
+
+def _answers(
+    frame: Any, named: dict[str, str | None], repeats: RepeatsChoice, *, scale: Any = None, labels: bool = False
+) -> Answers:
+    from measurand.data import read_answers
+
+    return read_answers(
+        frame,
+        system=named["system"],
+        item=named["item"],
+        answer=named["answer"],
+        criterion=named["criterion"],
+        scale=scale,
+        labels=labels,
+        repeats=repeats.value,
+    )
 
 
 def _present(frame: Any, columns: dict[str, str | None]) -> dict[str, str | None]:
@@ -188,14 +205,13 @@ def _present(frame: Any, columns: dict[str, str | None]) -> dict[str, str | None
 
 def read_choices(path: Path, columns: dict[str, str | None], repeats: RepeatsChoice) -> Answers:
     """Read answers as graded where every one is a number, and as names of classes where one is not."""
-    from measurand.data import read_answers
     from measurand.data.answers import hold_names
     from measurand.data.read import read_table
 
     frame = read_table(path)
     named = _present(frame, columns)
     labels = hold_names(frame, named["answer"] or "answer")
-    return read_answers(frame, **named, labels=labels, repeats=repeats.value)  # type: ignore[arg-type]
+    return _answers(frame, named, repeats, labels=labels)
 
 
 def read_labels(path: Path, *, item: str | None, label: str | None) -> Any:

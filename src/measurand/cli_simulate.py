@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -147,9 +148,8 @@ def simulate_benchmark(
         seed=seed,
         **given,
     )
-    for name in ("answers", "ratings", "items"):
-        frame, path = getattr(made, name), out / f"{name}.csv"
-        write_file(path, lambda part, frame=frame, name=name: write_table(frame, part, f"{name}.csv"))  # type: ignore[misc]
+    for name, frame in (("answers.csv", made.answers), ("ratings.csv", made.ratings), ("items.csv", made.items)):
+        write_file(out / name, partial(write_table, frame, name=name))
     text = json.dumps(made.truth, indent=1) + "\n"
     write_file(out / "truth.json", lambda path: write_text(path, text))
     typer.echo(f"{len(made.answers):,} answers, {len(made.ratings):,} ratings: {out}", err=True)

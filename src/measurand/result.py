@@ -94,6 +94,11 @@ class Row:
                 out[name] = _jsonable(value)
         return out | dict(self.extra)
 
+    def reference(self) -> dict[str, Key]:
+        """Return what names the row in a finding: its analysis, its keys that are not blank, its statistic."""
+        keys = {key: value for key, value in self.keys.items() if value != ""}
+        return {"analysis": self.analysis, **keys, "statistic": self.statistic}
+
     @classmethod
     def from_dict(cls, analysis: str, values: Mapping[str, Any]) -> Row:
         """Rebuild a row from what `to_dict` gave."""

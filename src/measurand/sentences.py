@@ -37,3 +37,8 @@ def spread_of(row: Row) -> str:
 def percent(confidence: float | None) -> str:
     """Return a level of confidence in percent."""
     return f"{100 * (confidence or 0.95):g} %"
+
+
+def joined(*notes: str) -> str:
+    """Return the notes that are not blank as one."""
+    return "; ".join(note for note in notes if note)

@@ -71,7 +71,10 @@ def test_criteria_are_counted_together_and_alone(cube, tables):
     second = tables.long(cube[:4, :, :2]).assign(criterion="b")
     second["item"] = "j" + second["item"]
     result = design(pd.concat([first, second]))
-    get = lambda name, criterion: result.value("design", name, {"criterion": criterion})  # noqa: E731
+
+    def get(name, criterion):
+        return result.value("design", name, {"criterion": criterion})
+
     assert [get("n_items", c) for c in ("", "a", "b")] == [10, 6, 4]
     assert [get("n_raters", c) for c in ("", "a", "b")] == [4, 4, 2]
     assert [get("n_ratings", c) for c in ("", "a", "b")] == [96, 72, 24]

@@ -607,7 +607,7 @@ def test_the_documentation_has_a_rule_for_each_verdict():
 
 # --- Statements over whole audits -------------------------------------------------------------------------------------
 
-PANEL = dict(n_items=30, n_systems=4, n_raters=4, mean=3.0, scale=Scale(1, 5, step=1))  # noqa: C408
+PANEL = {"n_items": 30, "n_systems": 4, "n_raters": 4, "mean": 3.0, "scale": Scale(1, 5, step=1)}
 TRUTHS = {
     "no systems differ": dict(PANEL, components={"item": 0.3, "rater": 0.4, "system:rater": 0.2, "residual": 0.6}),
     "systems differ": dict(PANEL, components={"item": 0.3, "system": 0.5, "rater": 0.1, "residual": 0.3}),

@@ -1,47 +1,12 @@
 import re
-from html.parser import HTMLParser
 
 import pytest
 
+from html_page import Page
 from measurand.reporting import Plot, render_html, report
 from measurand.result import Finding, Result, Row, show_number
 
 REPRODUCE = {"command": "measurand audit 'a b.csv' --scale 1:5", "seed": "0", "input": "a b.csv: sha256 00ff"}
-
-
-class Page(HTMLParser):
-    """What a browser would make of it: elements with attributes, visible text, balance of tags."""
-
-    VOID = ("meta", "br", "img", "link", "input", "hr")
-
-    def __init__(self, text):
-        super().__init__(convert_charrefs=True)
-        self.elements, self.texts, self.open, self.faults = [], [], [], []
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        if not self.open or self.open.pop() != tag:
-            self.faults.append(tag)
-
-    def handle_data(self, data):
-        if "style" not in self.open:
-            self.texts.append(data)
-
-    @property
-    def text(self):
-        return " ".join(" ".join(self.texts).split())
-
-    def ids(self):
-        return [attrs["id"] for _, attrs in self.elements if "id" in attrs]
 
 
 def page(result, **changes):

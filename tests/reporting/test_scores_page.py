@@ -2,13 +2,13 @@
 
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
 import pytest
 from rich.cells import cell_len
 
+from html_page import Page
 from measurand.data import Scale, read_answers, read_items, read_ratings
 from measurand.reporting import default_title, render_html, render_markdown, render_summary, report
 from measurand.reporting.gates import Gates
@@ -28,41 +28,6 @@ SECTIONS = [
     "findings", "systems", "by-criterion", "order", "contrasts", "criteria", "spread", "decisions", "coverage",
     "baselines", "gates", "undefined", "protocol", "words", "methods", "reproduce",
 ]  # fmt: skip
-
-
-class Page(HTMLParser):
-    """Elements, visible text and the balance of tags."""
-
-    VOID = ("meta", "br", "img", "link", "input", "hr")
-
-    def __init__(self, text):
-        super().__init__(convert_charrefs=True)
-        self.elements, self.texts, self.open, self.faults = [], [], [], []
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        if not self.open or self.open.pop() != tag:
-            self.faults.append(tag)
-
-    def handle_data(self, data):
-        if "style" not in self.open:
-            self.texts.append(data)
-
-    @property
-    def text(self):
-        return " ".join(" ".join(self.texts).split())
-
-    def all(self, key):
-        return [attrs[key] for _, attrs in self.elements if key in attrs]
 
 
 def scored(answers, ratings, **changes):

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gate_tables import statement, value, verdict
 from measurand.data import read_answers
 from measurand.data.answers import read_items
 from measurand.scoring.gate_replies import Options, is_negated, numbers
@@ -32,18 +33,6 @@ def numeric(replies, answers, *, criterion=None, **columns):
     if criterion is not None:
         table["criterion"] = criterion
     return gates(read_answers(table), **QUICK)
-
-
-def verdict(result, gate):
-    return next(finding for finding in result.findings if finding.id == gate).verdict
-
-
-def statement(result, gate):
-    return next(finding for finding in result.findings if finding.id == gate).statement
-
-
-def value(result, gate, statistic):
-    return result.value("gates", statistic, {"gate": gate, "criterion": ""})
 
 
 # ---- what a reply mentions

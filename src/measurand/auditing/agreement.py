@@ -14,6 +14,7 @@ from measurand.auditing.model_agreement import reml_rows, single_rating_interval
 from measurand.data.panel import Panel, panels
 from measurand.data.ratings import Ratings
 from measurand.result import Key, Result, Row
+from measurand.sentences import joined
 from measurand.stats import agreement as formulas
 from measurand.stats.agreement import METRICS, Patterns
 from measurand.stats.inference import (
@@ -247,11 +248,6 @@ def _note(name: str, estimate: float, observed: float) -> str:
             "variation that agreement could show in"
         )
     return ""
-
-
-def joined(*notes: str) -> str:
-    """Return the notes that are not blank as one."""
-    return "; ".join(note for note in notes if note)
 
 
 def bootstrapped_row(

@@ -75,11 +75,7 @@ def finding(
     source: str = "",
 ) -> Finding:
     """Return a finding of one criterion, with references to the rows that it rests on."""
-    references = [
-        {"analysis": row.analysis, **{k: v for k, v in row.keys.items() if v != ""}, "statistic": row.statistic}
-        for row in where
-        if row is not None
-    ]
+    references = [row.reference() for row in where if row is not None]
     return Finding(name, question, verdict, statement, remedy, rows.criterion, references, source)
 
 

@@ -192,7 +192,8 @@ def _own(of: Criterion, rater: int) -> Answered:
     name = ("own", rater)
     if name not in of.kept:
         of.kept[name] = Answered(np.where(of.count >= 2, of.ratings[:, rater], np.nan))
-    return of.kept[name]  # type: ignore[no-any-return]
+    found: Answered = of.kept[name]
+    return found
 
 
 def _others(of: Criterion, rater: int, *, rounded: bool) -> Answered:
@@ -200,7 +201,8 @@ def _others(of: Criterion, rater: int, *, rounded: bool) -> Answered:
     name = ("others", rater, rounded)
     if name not in of.kept:
         of.kept[name] = _mean_of_others(of, rater, rounded=rounded)
-    return of.kept[name]  # type: ignore[no-any-return]
+    found: Answered = of.kept[name]
+    return found
 
 
 def _mean_of_others(of: Criterion, rater: int, *, rounded: bool) -> Answered:

@@ -181,10 +181,7 @@ def baseline(name: str, field: Field, *, seed: int, of: Contender | None = None)
     for position, one in enumerate(field.criteria):
         rng = stream(seed, "score", "baseline", name, one.name, told)
         rated = one.count > 0
-        bounds = one.scale.bounds
-        low, high = (
-            (one.levels[0], one.levels[-1]) if bounds is None else (bounds[0] - one.shift, bounds[1] - one.shift)
-        )
+        low, high = one.ends
         values = np.full(field.n_items, np.nan)
         by = None
         if name == "all_low":

@@ -15,6 +15,7 @@ from measurand.scoring.anchors import anchor_kappa
 from measurand.scoring.opponents import Opponents
 from measurand.scoring.paths import Path, kappa
 from measurand.scoring.run import Run, Scope
+from measurand.sentences import joined
 from measurand.stats.inference import FloatArray, holm
 
 #: Scores under every tie rule and target, by the values of an arm's keys, the scope and the path.
@@ -160,7 +161,7 @@ def _adjusted(found: list[Contrast]) -> list[Contrast]:
     for one, value, by_max_t in zip(found, adjusted, largest, strict=True):
         row = one.row if np.isnan(value) else replace(one.row, p_adjusted=float(value))
         if is_coarse and not np.isnan(by_max_t):
-            row = replace(row, note="; ".join(part for part in (row.note, note) if part))
+            row = replace(row, note=joined(row.note, note))
         out.append(Contrast(row, one.draws))
     if len(found) == 1:
         return out
@@ -181,24 +182,27 @@ def _families(run: Run) -> dict[tuple[str, str, str], list[int]]:
     return out
 
 
+def _system_keys(run: Run, contrast: str, i: int, j: int) -> dict[str, Key]:
+    a, b = run.contenders[i].keys, run.contenders[j].keys
+    shared = {name: a[name] for name in ("readout", "phrasing", "variant")}
+    path = run.path_keys(run.path, run.measure)
+    return {"contrast": contrast, "of": run.measure.name, **shared, "a": a["system"], "b": b["system"], **path}
+
+
+def _anchor_keys(run: Run, contrast: str, i: int, anchor: str) -> dict[str, Key]:
+    of = run.contenders[i].keys
+    return {"contrast": contrast, "of": run.measure.name, **of, "a": of["system"], "b": anchor, **run.path.keys}
+
+
 def system_contrasts(run: Run, over: str) -> list[Contrast]:
     """Return the differences of every two systems under one protocol."""
     out: list[Contrast] = []
     store = run.stores[over]
-    for (readout, phrasing, variant), members in _families(run).items():
+    for members in _families(run).values():
         for scope in run.headlines:
             family = []
             for i, j in itertools.combinations(members, 2):
-                keys: dict[str, Key] = {
-                    "contrast": "system",
-                    "of": run.measure.name,
-                    "readout": readout,
-                    "phrasing": phrasing,
-                    "variant": variant,
-                    "a": run.contenders[i].keys["system"],
-                    "b": run.contenders[j].keys["system"],
-                    **run.path_keys(run.path, run.measure),
-                }
+                keys = _system_keys(run, "system", i, j)
                 family.append(_difference(run, keys, run.arm(i, store=store), run.arm(j, store=store), scope, over))
             out += _adjusted(family)
     return out
@@ -215,15 +219,7 @@ def anchor_contrasts(run: Run, over: str) -> list[Contrast]:
             for scope in run.headlines:
                 family = []
                 for i in members:
-                    one = run.contenders[i]
-                    keys: dict[str, Key] = {
-                        "contrast": "anchor",
-                        "of": run.measure.name,
-                        **one.keys,
-                        "a": one.keys["system"],
-                        "b": name,
-                        **run.path.keys,
-                    }
+                    keys = _anchor_keys(run, "anchor", i, name)
                     note = _whom(over)
                     a, b = run.arm(i, store=store), run.anchor(name, store=store)
                     family.append(_difference(run, keys, a, b, scope, over, note))
@@ -287,23 +283,14 @@ def _matched(run: Run) -> list[Row]:
             first, second = _on_common(run, i, j, masks)
             keys = {**_protocol_keys(run, what, i, j), "contrast": f"{what}_matched"}
             rows += [_difference(run, keys, first, second, scope, run.over, note).row for scope in run.headlines]
-    for (readout, phrasing, variant), members in _families(run).items():
+    for members in _families(run).values():
         found: dict[Scope, list[Contrast]] = {scope: [] for scope in run.headlines}
         for i, j in itertools.combinations(members, 2):
             masks, share = _common(run, i, j)
             if share >= COMMON:
                 continue
             first, second = _on_common(run, i, j, masks)
-            keys = {
-                "contrast": "system_matched",
-                "of": run.measure.name,
-                "readout": readout,
-                "phrasing": phrasing,
-                "variant": variant,
-                "a": run.contenders[i].keys["system"],
-                "b": run.contenders[j].keys["system"],
-                **run.path_keys(run.path, run.measure),
-            }
+            keys = _system_keys(run, "system_matched", i, j)
             for scope in run.headlines:
                 found[scope].append(_difference(run, keys, first, second, scope, run.over, note))
         rows += [one.row for family in found.values() for one in _adjusted(family)]
@@ -338,14 +325,7 @@ def matched_anchor_rows(run: Run) -> list[Row]:
                         opponents = Opponents(of, weights * masks[position], raters)
                         here = slice(start, start + len(weights))
                         series[here, position] = anchor_kappa(name, opponents, run.path, run.folds)
-                keys: dict[str, Key] = {
-                    "contrast": "anchor_matched",
-                    "of": run.measure.name,
-                    **one.keys,
-                    "a": one.keys["system"],
-                    "b": name,
-                    **run.path.keys,
-                }
+                keys = _anchor_keys(run, "anchor_matched", i, name)
                 note = f"the anchor on the arm's own items; {_whom(over)}"
                 own = run.arm(i, store=store)
                 for scope in run.headlines:

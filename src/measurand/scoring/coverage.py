@@ -12,7 +12,7 @@ from measurand.scoring.answered import Answered, Folds
 from measurand.scoring.field import Criterion
 from measurand.scoring.opponents import Opponents
 from measurand.scoring.paths import Aggregate, Path, calibrated_values, kappa
-from measurand.scoring.run import Run, means
+from measurand.scoring.run import Run
 from measurand.stats.inference import FloatArray
 
 POLICIES: Final[dict[str, str]] = {
@@ -44,11 +44,7 @@ def coverage_rows(run: Run) -> list[Row]:
         for policy, words in POLICIES.items():
             series = np.array([[_under(run, place, i, policy) for i in range(len(run.field.criteria))]])
             for scope in run.headlines:
-                if scope.set:
-                    mask = run.chosen(scope.set, run.store)[:1] & ~np.isnan(series)
-                    value = float(means([series], mask)[0][0])
-                else:
-                    value = float(series[0, run.field.names.index(scope.criterion)])
+                value = run.point(series, scope)
                 keys = {**one.keys, **scope.keys, "policy": policy}
                 none = "no criterion has a score under this policy"
                 note = f"{words}; a bound or a policy, not an estimate with sampling error"
@@ -67,17 +63,10 @@ def _under(run: Run, place: int, position: int, policy: str) -> float:
     values = calibrated_values(answered, criterion, run.path, run.folds)
     missing = np.isnan(answered.values) & one.is_asked[position]
     if policy == "lowest":
-        values = np.where(missing, _ends(criterion)[0], values)
+        values = np.where(missing, criterion.ends[0], values)
     elif policy in _BOUNDS:
         values = _extreme(values, missing, criterion, highest=policy == "right")
     return _uncalibrated(values, criterion, run.path.aggregate)
-
-
-def _ends(criterion: Criterion) -> tuple[float, float]:
-    bounds = criterion.scale.bounds
-    if bounds is None:
-        return float(criterion.levels[0]), float(criterion.levels[-1])
-    return bounds[0] - criterion.shift, bounds[1] - criterion.shift
 
 
 def _uncalibrated(values: FloatArray, criterion: Criterion, aggregate: Aggregate) -> float:
@@ -91,7 +80,7 @@ def _extreme(values: FloatArray, missing: npt.NDArray[np.bool_], criterion: Crit
     Kappa is a ratio N / D of sums over items, each of its own answer alone: at the extreme ratio no answer moves
     N - ratio D any farther, which is quadratic in the answer, so that an end or its vertex does (Dinkelbach 1967).
     """
-    low, high = _ends(criterion)
+    low, high = criterion.ends
     counted = ~np.isnan(values) | missing
     mean = criterion.total[counted].sum() / criterion.count[counted].sum()
     apart = np.nan_to_num(criterion.consensus) - mean

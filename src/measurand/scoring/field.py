@@ -111,6 +111,14 @@ class Criterion:
         levels = self.scale.levels
         return None if levels is None else np.array(levels) - self.shift
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The lowest and the highest permitted value less `shift`; of the ratings where no scale is declared."""
+        bounds = self.scale.bounds
+        if bounds is None:
+            return float(self.levels[0]), float(self.levels[-1])
+        return bounds[0] - self.shift, bounds[1] - self.shift
+
     def rounded(self, values: FloatArray) -> FloatArray:
         """Return values as the nearest permitted ones (halves to the even step); as they are without steps."""
         levels = self.scale_levels

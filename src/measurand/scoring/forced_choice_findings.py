@@ -80,7 +80,15 @@ def order(arms: Sequence[Chooser], rows: Rows, contrasts: Sequence[Contrast], re
         shown += [one.row for one in found if {one.pairing.a, one.pairing.b} <= set(ranked[:2])]
     verdict: Verdict = "pass" if all_neighbours else "warn" if any_pair else "fail"
     remedy = "" if verdict == "pass" else "Report no order within what does not differ; more items would narrow it."
-    return Finding(name, question, verdict, _sentence(told), remedy, rows=_where(shown[:MOST_NAMED]), source=source)
+    return Finding(
+        name,
+        question,
+        verdict,
+        _sentence(told),
+        remedy,
+        rows=[row.reference() for row in shown[:MOST_NAMED]],
+        source=source,
+    )
 
 
 def readout(arms: Sequence[Chooser], contrasts: Sequence[Contrast], replicates: int) -> Finding:
@@ -121,7 +129,15 @@ def readout(arms: Sequence[Chooser], contrasts: Sequence[Contrast], replicates: 
         "" if verdict == "pass" else "Compare systems under one readout, and report each readout as its own number."
     )
     shown = sorted(changed or [one.row for one in found], key=lambda row: -abs(row.estimate))
-    return Finding(name, question, verdict, _sentence(told), remedy, rows=_where(shown[:MOST_NAMED]), source=source)
+    return Finding(
+        name,
+        question,
+        verdict,
+        _sentence(told),
+        remedy,
+        rows=[row.reference() for row in shown[:MOST_NAMED]],
+        source=source,
+    )
 
 
 def ties(arms: Sequence[Chooser], rows: Rows) -> Finding:
@@ -157,7 +173,9 @@ def ties(arms: Sequence[Chooser], rows: Rows) -> Finding:
         else "Share ties equally, never by order; store log-odds, and read again what lies within the margin."
     )
     where = [rows[i, name] for i in worst[:MOST_NAMED] for name in ("share_within_margin", "order_effect")]
-    return Finding(name, question, verdict, _sentence(told), remedy, rows=_where(where), source=source)
+    return Finding(
+        name, question, verdict, _sentence(told), remedy, rows=[row.reference() for row in where], source=source
+    )
 
 
 def chance(arms: Sequence[Chooser], rows: Rows) -> Finding:
@@ -199,7 +217,9 @@ def chance(arms: Sequence[Chooser], rows: Rows) -> Finding:
         "fail": "Find out whether the item reached the system (control with a blank item) before comparing it.",
     }[verdict]
     where = [rows[i, "accuracy"] for i in [*lost, *weak, *seeing][:MOST_NAMED] or [lowest]]
-    return Finding(name, question, verdict, _sentence(told), remedy, rows=_where(where), source=source)
+    return Finding(
+        name, question, verdict, _sentence(told), remedy, rows=[row.reference() for row in where], source=source
+    )
 
 
 def coverage(arms: Sequence[Chooser], rows: Rows, contrasts: Sequence[Contrast]) -> Finding:
@@ -237,7 +257,7 @@ def coverage(arms: Sequence[Chooser], rows: Rows, contrasts: Sequence[Contrast])
     }[verdict]
     statement = _sentence(told, most=len(told)) if told else "Every item was asked and answered."
     where = [rows[i, statistic] for i in worst[:2] for statistic in ("coverage", "accuracy_answered")]
-    return Finding(name, question, verdict, statement, remedy, rows=_where(where), source=source)
+    return Finding(name, question, verdict, statement, remedy, rows=[row.reference() for row in where], source=source)
 
 
 def _turned(contrasts: Sequence[Contrast]) -> list[tuple[Key, str, str]]:
@@ -286,10 +306,3 @@ def _sentence(parts: Sequence[str], *, most: int = MOST_NAMED) -> str:
     more = [f"and {len(parts) - most} more"] if len(parts) > most else []
     text = "; ".join([*parts[:most], *more])
     return f"{text[:1].upper()}{text[1:]}." if text.startswith(("from ", "the ", "nearest ")) else f"{text}."
-
-
-def _where(rows: Sequence[Row]) -> list[dict[str, Key]]:
-    return [
-        {"analysis": row.analysis, **{k: v for k, v in row.keys.items() if v != ""}, "statistic": row.statistic}
-        for row in rows
-    ]

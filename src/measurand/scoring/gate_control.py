@@ -7,10 +7,11 @@ from typing import Final
 
 from measurand.result import Row, Verdict
 from measurand.scoring.gate_arms import Arm
-from measurand.scoring.gate_judgement import PAPER, Gate, Judged, Judgement, short
+from measurand.scoring.gate_judgement import PAPER, Gate, Judged, Judgement
 from measurand.scoring.gate_sensitivity import shuffle_rows
 from measurand.scoring.gate_shuffle import shuffled
 from measurand.scoring.gate_study import Study
+from measurand.sentences import short
 
 GATE: Final = "control-health"
 #: Chance of so low a score under shuffling below which a control is damaged. Sound controls are at chance: at .05 one

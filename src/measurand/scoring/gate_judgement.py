@@ -144,11 +144,6 @@ def share(value: float) -> str:
     return f"{show_number(float(f'{100 * value:.3g}'))} %"
 
 
-def short(value: float) -> str:
-    """Return three digits of a number."""
-    return show_number(float(f"{value:.3g}")) if math.isfinite(value) else show_number(value)
-
-
 def listed(names: Sequence[str], *, most: int = 4) -> str:
     """Return names as a sentence has them, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""

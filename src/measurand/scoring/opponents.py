@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeVar
@@ -59,8 +60,8 @@ class Opponents:
         """Return the same items against some of the raters alone."""
         found = Opponents(self.criterion, self.weights, self.raters, included)
         # Neither what is drawn nor the targets, which are those of all raters, depend on who answers are held against.
-        found.__dict__["whole"], found.__dict__["_targets"] = self.whole, self._targets
-        found.__dict__["_rooms"] = self._rooms
+        for name in ("whole", "_targets", "_by_fold", "_rooms"):
+            found.__dict__[name] = getattr(self, name)
         return found
 
     @cached_property
@@ -80,7 +81,8 @@ class Opponents:
         key = (name, kind)
         if key not in self._rooms or self._rooms[key].size < size:
             self._rooms[key] = np.empty(size, dtype=kind)
-        return self._rooms[key][:size].reshape(shape)  # type: ignore[no-any-return]
+        room: npt.NDArray[_Number] = self._rooms[key][:size].reshape(shape)
+        return room
 
     @cached_property
     def _rooms(self) -> dict[object, Any]:
@@ -100,37 +102,35 @@ class Opponents:
         return float(counts[0]) if len(counts) == 1 else None
 
     @cached_property
-    def _kept(self) -> dict[object, Any]:
+    def _targets(self) -> dict[TargetOf, Target]:
         return {}
 
     @cached_property
-    def _targets(self) -> dict[object, Any]:
+    def _by_fold(self) -> dict[tuple[TargetOf, int], FloatArray]:
         return {}
 
     def margins(self, items: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return number, sum and sum of squares of the ratings of some items in each replicate, (n_rows,) each."""
-        is_whole = len(items) == len(self.rated)
-        if is_whole and "margins" in self._kept:
-            return self._kept["margins"]  # type: ignore[no-any-return]
-        known = self._targets.get(("ratings", None))
-        if is_whole and known is not None and self.raters is None and self.included is None:
+        if len(items) == len(self.rated):
+            return self._all_margins
+        weights = np.take(self.weights, items, axis=1)
+        return _margins(weights, [one[..., items] for one in self.sums])
+
+    @cached_property
+    def _all_margins(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        known = self._targets.get("ratings")
+        if known is not None and self.raters is None and self.included is None:
             # Counts of levels say all of it, and are there already.
             levels, counts = known.levels, known.counts
-            self._kept["margins"] = counts.sum(axis=1), counts @ levels, counts @ levels**2
-            return self._kept["margins"]  # type: ignore[no-any-return]
-        # Items without ratings add nothing: where all others are meant, nothing needs to be picked.
-        weights = self.weights if is_whole else np.take(self.weights, items, axis=1)
-        parts = self.sums if is_whole else [one[..., items] for one in self.sums]
-        n, y, yy = (weights @ one if one.ndim == 1 else np.einsum("ri,ri->r", weights, one) for one in parts)
-        if is_whole:
-            self._kept["margins"] = n, y, yy
-        return n, y, yy
+            return counts.sum(axis=1), counts @ levels, counts @ levels**2
+        # Items without ratings add nothing: nothing needs to be picked.
+        return _margins(self.weights, self.sums)
 
     @cached_property
     def by_rater(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Number, sum and sum of squares of each rater's ratings in each replicate, (n_rows, n_raters) each."""
         of = self.criterion
-        return tuple(self.weights @ one for one in (of.is_rated, of.filled, of.filled**2))  # type: ignore[return-value]
+        return self.weights @ of.is_rated, self.weights @ of.filled, self.weights @ of.filled**2
 
     def target(self, of: TargetOf, items: IntArray) -> Target:
         """Return the distribution of levels over some items as each replicate draws them.
@@ -170,18 +170,22 @@ class Opponents:
         self, of: TargetOf, answered: Answered, fold_of: IntArray, n_folds: int, kept_as: int | None
     ) -> FloatArray:
         """Return the distribution of levels in each fold, (n_rows, n_folds, n_levels); kept under a repetition."""
-        key = (of, "folds", kept_as)
-        if kept_as is not None and key in self._targets:
-            return self._targets[key]  # type: ignore[no-any-return]
+        if kept_as is not None and (of, kept_as) in self._by_fold:
+            return self._by_fold[of, kept_as]
         items = answered.present
         each = [self.target(of, items[fold_of[items] == fold]).counts for fold in range(n_folds)]
         counts = np.stack(each, axis=1)
         if kept_as is not None:
-            self._targets[key] = counts
+            self._by_fold[of, kept_as] = counts
         return counts
 
-    def target_of(self, of: TargetOf, items: IntArray, name: object) -> Target:
-        """Return `target`, kept under a name where `items` are all rated ones: arms that answered all share it."""
-        if (of, name) not in self._targets:
-            self._targets[of, name] = self.target(of, items)
-        return self._targets[of, name]  # type: ignore[no-any-return]
+    def whole_target(self, of: TargetOf) -> Target:
+        """Return `target` of all rated items, worked out once: arms that answered all share it."""
+        if of not in self._targets:
+            self._targets[of] = self.target(of, self.rated)
+        return self._targets[of]
+
+
+def _margins(weights: FloatArray, sums: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    n, y, yy = (weights @ one if one.ndim == 1 else np.einsum("ri,ri->r", weights, one) for one in sums)
+    return n, y, yy

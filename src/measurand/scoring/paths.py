@@ -209,7 +209,7 @@ def _parts(answered: Answered, opponents: Opponents, path: Path, folds: Folds) -
     weights = _taken(opponents, whole, found.order, "drawn")
     ties, of = path.ties or "block", path.target or "ratings"
     is_whole = len(found.order) == len(opponents.rated)
-    everything = opponents.target_of(of, found.order, None) if is_whole else opponents.target(of, found.order)
+    everything = opponents.whole_target(of) if is_whole else opponents.target(of, found.order)
     by_block = found.by_block(weights)
     ends = opponents.room("among", by_block.shape, np.int64)
     among = places(by_block, out=ends)

@@ -102,11 +102,7 @@ def finding(
     source: str = PAPER,
 ) -> Finding:
     """Return a finding with references to the rows that it rests on."""
-    references = [
-        {"analysis": row.analysis, **{k: v for k, v in row.keys.items() if v != ""}, "statistic": row.statistic}
-        for row in where
-        if row is not None
-    ]
+    references = [row.reference() for row in where if row is not None]
     return Finding(name, question, verdict, statement, remedy, "", references, source)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from measurand.scoring.field import SETS, Field
 from measurand.scoring.paths import Path
 from measurand.scoring.replicates import ALPHA, Store
 from measurand.scoring.statistics import OF_ORDER, Measure
+from measurand.sentences import joined
 from measurand.stats.inference import FloatArray, percentile_interval
 
 #: With no more criteria than this each is contrasted on its own, too.
@@ -154,6 +155,12 @@ class Run:
             mask = mask & ~np.isnan(one[0])
         return means(series, mask)
 
+    def point(self, series: FloatArray, scope: Scope) -> float:
+        """Return the number of a scope from one row of a series, (1, n_criteria): the sample alone."""
+        if not scope.set:
+            return float(series[0, self.field.names.index(scope.criterion)])
+        return float(means([series], self.chosen(scope.set, self.store)[:1] & ~np.isnan(series))[0][0])
+
     def arm(self, position: int, path: Path | None = None, *, store: Store | None = None) -> FloatArray:
         """Return the series of an arm on a path, the headline's if none is given."""
         of = self.store if store is None else store
@@ -195,14 +202,14 @@ class Run:
                 statistic,
                 estimate,
                 unit=over,
-                note=_joined(note, "no interval: no replicate is defined"),
+                note=joined(note, "no interval: no replicate is defined"),
                 **sample,
             )
         centre = float(np.median(draws[~np.isnan(draws)]))
         if abs(centre - estimate) > _OFF_CENTRE * (interval.high - interval.low):
-            note = _joined(note, f"the replicates centre on {centre:.4g}: they repeat items, and choose and fit anew")
+            note = joined(note, f"the replicates centre on {centre:.4g}: they repeat items, and choose and fit anew")
         if interval.undefined_share:
-            note = _joined(note, f"{100 * interval.undefined_share:.3g} % of the replicates are undefined and left out")
+            note = joined(note, f"{100 * interval.undefined_share:.3g} % of the replicates are undefined and left out")
         return Row(
             analysis,
             keys,
@@ -213,7 +220,7 @@ class Run:
             self.confidence,
             "percentile bootstrap, refitted",
             over,
-            note=_joined(note, self.warning(over)),
+            note=joined(note, self.warning(over)),
             **sample,
         )
 
@@ -235,11 +242,11 @@ class Run:
             shrunk = 100 * (n_raters - 1) / n_raters
             said = f"with {n_raters} raters the variance that raters make comes out {shrunk:.0f} % as large as it is"
             if over != "rater":
-                said = _joined(said, BOTH_COVERAGE)
+                said = joined(said, BOTH_COVERAGE)
             if n_raters == 2:  # drawn both, or one alone, who has nobody to be held against
                 said = "two raters make one pair, which cannot be redrawn"
         if over != "rater" and drawn < FEW_ITEMS:
-            said = _joined(said, f"{drawn} redrawn: the interval is too narrow")
+            said = joined(said, f"{drawn} redrawn: the interval is too narrow")
         return said
 
     def without_interval(
@@ -257,12 +264,3 @@ def means(series: Sequence[FloatArray], mask: npt.NDArray[np.bool_]) -> list[Flo
     return [
         np.divide(np.where(mask, one, 0.0).sum(axis=1), n, out=np.full(len(n), np.nan), where=n > 0) for one in series
     ]
-
-
-def over_row(row: Row, keys: Mapping[str, Key]) -> Row:
-    """Return a row with some keys changed."""
-    return replace(row, keys={**row.keys, **keys})
-
-
-def _joined(*notes: str) -> str:
-    return "; ".join(note for note in notes if note)

@@ -124,7 +124,8 @@ def measured(measure: Measure, answered: Answered, opponents: Opponents, path: P
         return ranking.spearman(score, criterion.consensus[items], weights)
     if measure.name in OF_POSITIVES:
         positive = positives(criterion, measure.positive)[items]
-        return getattr(ranking, measure.name)(score, positive, weights)  # type: ignore[no-any-return]
+        formula = ranking.auroc if measure.name == "auroc" else ranking.average_precision
+        return formula(score, positive, weights)
     if measure.name == "kappa_unweighted" and path.calibration == "rank" and path.ties in ("block", "random"):
         raise MeasurandError(
             f"unweighted kappa counts equal levels, and ties={path.ties} gives answers between levels; choose --ties "

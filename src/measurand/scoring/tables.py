@@ -121,12 +121,7 @@ def sensitivity_points(run: Run) -> dict[tuple[tuple[Key, ...], Scope, Path], fl
                 pairs = zip(one.answered, run.field.criteria, strict=True)
                 series = np.array([[kappa(x, Opponents(of, ones), path, run.folds)[0] for x, of in pairs]])
             for scope in run.headlines:
-                if scope.set:
-                    mask = run.chosen(scope.set, run.store)[:1] & ~np.isnan(series)
-                    value = float(means([series], mask)[0][0])
-                else:
-                    value = float(series[0, run.field.names.index(scope.criterion)])
-                out[tuple(one.keys.values()), scope, path] = value
+                out[tuple(one.keys.values()), scope, path] = run.point(series, scope)
     return out
 
 
