@@ -217,3 +217,12 @@ def test_a_level_that_nobody_uses_changes_nothing(sample):
         narrow = kappa_of_tables(table_of(x, y, few), few, how)
         wide = kappa_of_tables(table_of(x, y), LEVELS, how)
         np.testing.assert_allclose(narrow, wide, atol=CLOSED)
+
+
+def test_a_constant_that_is_no_binary_fraction_scores_exactly_0():
+    """Its products cancel up to rounding only; a page must not show 1e-16 for nothing."""
+    rng = np.random.default_rng(0)
+    for constant in (0.1, 1 / 3, 0.7, -2.3):
+        y = rng.integers(0, 5, 97) - 2.0
+        weights = rng.integers(0, 3, (20, 97)).astype(float)
+        assert (concordance(moments_of(np.full(97, constant), y, weights)) == 0).all()

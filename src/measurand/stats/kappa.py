@@ -67,9 +67,11 @@ def concordance(moments: Moments) -> FloatArray:
     """
     n, x, y, xx, yy, xy = moments
     below = n * (xx + yy) - 2 * x * y
-    above = 2 * (n * xy - x * y)
+    above = np.asarray(2 * (n * xy - x * y))
     dust = _DUST * (n * (np.abs(xx) + np.abs(yy)) + 2 * np.abs(x * y))
     is_defined = (n > 0) & (below > dust)
+    # A constant has no covariance: what is left of its two terms is rounding, and kappa is 0.
+    above[np.abs(above) <= _DUST * (n * np.abs(xy) + np.abs(x * y))] = 0.0
     return np.asarray(np.divide(above, below, out=np.full(np.shape(n), np.nan), where=is_defined))
 
 
