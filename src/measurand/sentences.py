@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from measurand.result import Row, show_number
 
@@ -42,3 +43,18 @@ def percent(confidence: float | None) -> str:
 def joined(*notes: str) -> str:
     """Return the notes that are not blank as one."""
     return "; ".join(note for note in notes if note)
+
+
+def share(value: float) -> str:
+    """Return a share in percent, three digits; what is not quite all or nothing is never shown as such."""
+    if 0 < value < 0.0005:
+        return "under .05 %"
+    if 0.9995 < value < 1:
+        return "over 99.95 %"
+    return f"{show_number(float(f'{100 * value:.3g}'))} %"
+
+
+def listed(names: Sequence[str], *, most: int = 4) -> str:
+    """Return names as a sentence has them, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -14,6 +14,8 @@ from measurand.stats.inference import IntArray
 
 #: What makes an arm a variant of the plain one, in the order in which a variant spells it.
 _VARIANTS: Final = ("protocol", "prefill", "control", "attempt")
+#: What names an arm of a system where its protocol need not.
+_WITHOUT_PROTOCOL: Final = ("readout", "phrasing", "prefill", "control")
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,8 @@ def split_arms(answers: Answers) -> list[Arm]:
     """Split a table of answers into arms, in natural order of systems and order of appearance within.
 
     Of several attempts at an item the first belongs to the plain arm and the last to the variant ``attempt=last``,
-    which there is only where some item was tried again.
+    which there is only where some item was tried again. The column `protocol` names an arm only where it tells arms
+    apart: where answers of one readout, phrasing, prefill and control have several.
 
     Examples
     --------
@@ -89,11 +92,14 @@ def split_arms(answers: Answers) -> list[Arm]:
     """
     frame = answers.frame
     by = ["system", *(name for name in ("readout", "phrasing", "protocol", "prefill", "control") if name in frame)]
+    several = _several_protocols(frame)
     arms: list[Arm] = []
     for names, rows in frame.groupby(by, sort=False, observed=True).indices.items():
         values = dict(zip(by, names if isinstance(names, tuple) else (names,), strict=True))
         positions = np.sort(np.asarray(rows, dtype=np.int64))
         told = {name: str(values.get(name, "")) for name in ("readout", "phrasing", "protocol", "prefill", "control")}
+        if tuple(told[name] for name in _WITHOUT_PROTOCOL) not in several:
+            told["protocol"] = ""
         system = str(values["system"])
         if "attempt" not in frame:
             arms.append(Arm(system=system, rows=positions, **told))
@@ -104,6 +110,16 @@ def split_arms(answers: Answers) -> list[Arm]:
             arms.append(Arm(system=system, rows=positions[last], attempt="last", **told))
     place = {name: i for i, name in enumerate(answers.systems)}
     return sorted(arms, key=lambda arm: place[arm.system])
+
+
+def _several_protocols(frame: pd.DataFrame) -> set[tuple[str, ...]]:
+    """Return the readouts, phrasings, prefills and controls under which the table has more than one protocol."""
+    if "protocol" not in frame:
+        return set()
+    told = pd.DataFrame({name: frame.get(name, "") for name in (*_WITHOUT_PROTOCOL, "protocol")})
+    told = told.drop_duplicates()
+    again = told.duplicated(list(_WITHOUT_PROTOCOL))
+    return set(told.loc[again, list(_WITHOUT_PROTOCOL)].astype(str).itertuples(index=False, name=None))
 
 
 def _attempts(frame: pd.DataFrame) -> tuple[IntArray, IntArray]:

@@ -17,9 +17,9 @@ from measurand.stats.inference import FloatArray, IntArray
 BoolArray = npt.NDArray[np.bool_]
 
 #: Readouts that give a graded number for the question whether a criterion is present, not a text with the answer in it.
-GRADED: Final = ("verification", "decision")
+GRADED: Final = ("verification", "decision", "choice")
 #: Readouts without a reply to be read.
-WITHOUT_REPLY: Final = (*GRADED, "binarized")
+WITHOUT_REPLY: Final = (*GRADED, "binarized", "scale", "double_centred")
 
 #: Answers in [0, 1] with no more values than this may be levels of a scale, unless their readout says otherwise.
 MOST_LEVELS: Final = 20

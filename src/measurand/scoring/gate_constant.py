@@ -9,9 +9,9 @@ import numpy as np
 from measurand.result import Row, Verdict
 from measurand.scoring.gate_arms import Arm
 from measurand.scoring.gate_emission import emitted, no_emission
-from measurand.scoring.gate_judgement import PAPER, Gate, Judged, Judgement, described, listed, share
+from measurand.scoring.gate_judgement import PAPER, Gate, Judged, Judgement, described
 from measurand.scoring.gate_study import Study
-from measurand.sentences import short
+from measurand.sentences import listed, share, short
 
 ANSWERS: Final = "constant-answers"
 COUNTS: Final = "constant-counts"

@@ -9,8 +9,9 @@ import numpy as np
 from measurand.data.answers import STATUSES
 from measurand.result import Row, Verdict
 from measurand.scoring.gate_arms import Arm, BoolArray
-from measurand.scoring.gate_judgement import Gate, Judged, Judgement, described, listed, share
+from measurand.scoring.gate_judgement import Gate, Judged, Judgement, described
 from measurand.scoring.gate_study import Study
+from measurand.sentences import listed, share
 
 GATE: Final = "coverage"
 #: Below this share of answered questions what was answered may be the easier part (threshold of this library).

@@ -9,8 +9,9 @@ import numpy as np
 from measurand.data.ratings import combine_codes
 from measurand.result import Row, Verdict
 from measurand.scoring.gate_arms import Arm
-from measurand.scoring.gate_judgement import Gate, Judged, Judgement, described, share
+from measurand.scoring.gate_judgement import Gate, Judged, Judgement, described
 from measurand.scoring.gate_study import Human, Study
+from measurand.sentences import share
 from measurand.stats.inference import FloatArray, IntArray, stream
 
 GATE: Final = "duplicated-answers"

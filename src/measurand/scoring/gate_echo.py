@@ -9,9 +9,9 @@ import numpy as np
 from measurand.result import Row, Verdict
 from measurand.scoring.gate_arms import WITHOUT_REPLY, Arm, BoolArray
 from measurand.scoring.gate_emission import emitted, no_emission
-from measurand.scoring.gate_judgement import Gate, Judged, Judgement, described, graver, listed, share
+from measurand.scoring.gate_judgement import Gate, Judged, Judgement, described, graver
 from measurand.scoring.gate_study import Study
-from measurand.sentences import short
+from measurand.sentences import listed, share, short
 
 GATE: Final = "example-echo"
 #: Mean overlap with the example from which it fails and warns (thresholds of this library).

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from measurand.result import Finding, Key, Row, Verdict, show_number
+from measurand.result import Finding, Key, Row, Verdict
 from measurand.scoring.gate_arms import Arm
 from measurand.scoring.gate_study import Study
 
@@ -133,21 +133,6 @@ def _statement(verdict: Verdict, worst: list[Judgement], n: int, judgements: lis
     ]
     beside = f" Beside them {', '.join(others)}." if others else ""
     return f"{len(worst)} of {n} arms {what}: {shown}{more}.{beside}"
-
-
-def share(value: float) -> str:
-    """Return a share in percent, three digits; what is not quite all or nothing is never shown as such."""
-    if 0 < value < 0.0005:
-        return "under .05 %"
-    if 0.9995 < value < 1:
-        return "over 99.95 %"
-    return f"{show_number(float(f'{100 * value:.3g}'))} %"
-
-
-def listed(names: Sequence[str], *, most: int = 4) -> str:
-    """Return names as a sentence has them, and how many more there are."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def graver(*verdicts: Verdict) -> Verdict:

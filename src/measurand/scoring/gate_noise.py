@@ -8,8 +8,9 @@ import numpy as np
 
 from measurand.result import Row, Verdict
 from measurand.scoring.gate_arms import Arm
-from measurand.scoring.gate_judgement import PAPER, Gate, Judged, Judgement, described, share
+from measurand.scoring.gate_judgement import PAPER, Gate, Judged, Judgement, described
 from measurand.scoring.gate_study import Study
+from measurand.sentences import share
 from measurand.stats.inference import FloatArray
 
 GATE: Final = "numerical-noise"

@@ -10,11 +10,11 @@ import pandas as pd
 
 from measurand.result import Row, Verdict
 from measurand.scoring.gate_arms import WITHOUT_REPLY, Arm
-from measurand.scoring.gate_judgement import Gate, Judged, Judgement, described, share
+from measurand.scoring.gate_judgement import Gate, Judged, Judgement, described
 from measurand.scoring.gate_replies import Numbers, is_negated, numbers
 from measurand.scoring.gate_single_answer import label_replies
 from measurand.scoring.gate_study import Study
-from measurand.sentences import short
+from measurand.sentences import share, short
 from measurand.stats.inference import FloatArray
 
 GATE: Final = "parse-path"

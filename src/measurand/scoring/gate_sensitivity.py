@@ -8,10 +8,10 @@ import numpy as np
 
 from measurand.result import Row, Verdict
 from measurand.scoring.gate_arms import Arm, BoolArray
-from measurand.scoring.gate_judgement import Gate, Judged, Judgement, described, graver, share
+from measurand.scoring.gate_judgement import Gate, Judged, Judgement, described, graver
 from measurand.scoring.gate_shuffle import Shuffled, shuffled
 from measurand.scoring.gate_study import Study
-from measurand.sentences import short
+from measurand.sentences import share, short
 from measurand.stats.association import pearson
 from measurand.stats.inference import FloatArray
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from measurand.result import Row, Verdict
 from measurand.scoring.gate_arms import Arm
-from measurand.scoring.gate_judgement import PAPER, Gate, Judged, Judgement, described, share
+from measurand.scoring.gate_judgement import PAPER, Gate, Judged, Judgement, described
 from measurand.scoring.gate_replies import Mentions, Options
 from measurand.scoring.gate_study import Study
-from measurand.sentences import short
+from measurand.sentences import share, short
 from measurand.stats.classes import single_answer_gap
 from measurand.stats.inference import FloatArray, IntArray, bootstrap, clusters, percentile_interval, stream
 

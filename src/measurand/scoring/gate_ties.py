@@ -8,8 +8,9 @@ import numpy as np
 
 from measurand.result import Row, Verdict
 from measurand.scoring.gate_arms import Arm
-from measurand.scoring.gate_judgement import Gate, Judged, Judgement, described, graver, listed, share
+from measurand.scoring.gate_judgement import Gate, Judged, Judgement, described, graver
 from measurand.scoring.gate_study import Study
+from measurand.sentences import listed, share
 from measurand.stats.inference import FloatArray
 
 GATE: Final = "tie-load"
