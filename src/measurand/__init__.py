@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from measurand.result import Finding, MeasurandError, Result, Row
     from measurand.scoring import forced_choice, gates, score
     from measurand.simulate import simulate_benchmark, simulate_panel
+    from measurand.study_eliciting import elicit
 
 __version__ = "0.1.0"
 
@@ -79,6 +80,7 @@ _HOME = {
     "measurand.result": ("Finding", "MeasurandError", "Result", "Row"),
     "measurand.scoring": ("forced_choice", "gates", "score"),
     "measurand.simulate": ("simulate_benchmark", "simulate_panel"),
+    "measurand.study_eliciting": ("elicit",),
 }
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
@@ -99,6 +101,7 @@ __all__ = [
     "copies",
     "decision",
     "design",
+    "elicit",
     "forced_choice",
     "gates",
     "generalizability",

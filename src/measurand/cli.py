@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from measurand import cli_scoring, cli_simulate
+from measurand import cli_eliciting, cli_scoring, cli_simulate
 from measurand.cli_options import (
     CriterionOption,
     ItemOption,
@@ -49,6 +49,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(cli_simulate.app, name="simulate")
+app.command()(cli_eliciting.elicit)
+app.command()(cli_eliciting.check)
 app.command()(cli_scoring.score)
 app.command()(cli_scoring.gates)
 
@@ -194,59 +196,6 @@ def report(
     report_again(folder, title=title)
     if not quiet:
         typer.echo(f"Report: {folder / 'report.html'}", err=True)
-
-
-@app.command()
-def check(
-    ratings: RatingsArgument,
-    item: ItemOption = None,
-    system: SystemOption = None,
-    rater: RaterOption = None,
-    rating: RatingOption = None,
-    criterion: CriterionOption = None,
-    occasion: OccasionOption = None,
-    order: OrderOption = None,
-    wide: WideOption = "",
-    scale: ScaleOption = None,
-    level: LevelOption = None,
-    labels: LabelsOption = "",
-    repeats: RepeatsOption = RepeatsChoice.refuse,
-) -> None:
-    """Read and validate a ratings table, and say what its design can support; computes nothing else."""
-    from measurand.auditing import design
-    from measurand.data import parse_scales, read_ratings
-
-    table = read_ratings(
-        ratings,
-        item=item,
-        system=system,
-        rater=rater,
-        rating=rating,
-        criterion=criterion,
-        occasion=occasion,
-        order=order,
-        wide=split(wide),
-        scale=parse_scales(scale or []),
-        level=None if level is None else level.value,
-        labels=split(labels),
-        repeats=repeats.value,
-    )
-    result = design(table)
-    for name, about in result.settings["design"]["criteria"].items():
-        typer.echo(f"{name + ': ' if name else ''}{about['layout']}; scale {about['scale']}; level {about['level']}")
-        of_name: dict[str, str | int | float] = {"criterion": name if len(table.criteria) > 1 else ""}
-        counts = {n: int(result.value("design", f"n_{n}", of_name)) for n in ("items", "systems", "raters", "ratings")}
-        typer.echo("  " + ", ".join(f"{count:,} {what}" for what, count in counts.items()))
-        here = table.frame["rating"]
-        if "criterion" in table.frame:
-            here = here[table.frame["criterion"] == name]
-        spell = table.scale(name).spell
-        distinct = here.nunique()
-        typer.echo(f"  ratings from {spell(here.min())} to {spell(here.max())}, {distinct:,} different values")
-        for limit in about["limits"]:
-            typer.echo(f"  {limit}")
-    if unused := [c for c in table.frame.columns if c not in (*table.columns, "rating")]:
-        typer.echo(f"Columns that take no part: {', '.join(map(str, unused))}")
 
 
 class _Interrupted(BaseException):

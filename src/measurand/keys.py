@@ -36,6 +36,11 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
     "spread": ("of", "source", "system", "set", *_CALIBRATION),
     "forced_choice": (*_ARM, "group", "class", "ties", "margin"),
     "gates": ("gate", *_ARM, "criterion"),
+    "elicitation": _ARM,
+    "attempts": (*_ARM, "attempt"),
+    "proofs": ("system", "check"),
+    "acquiescence": _ARM,
+    "repeats": _ARM,
 }
 
 #: The columns that every row may fill, in the order of tables.

@@ -78,7 +78,9 @@ def sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def write_run(result: Result, out: Path, *, title: str, document: Mapping[str, Any]) -> None:
+def write_run(
+    result: Result, out: Path, *, title: str, document: Mapping[str, Any], beside: Sequence[Path] = ()
+) -> None:
     """Write a run's folder: results.json, report.html, report.md, tables/, manifest.json.
 
     The folder is made beside its place under a temporary name and moved there when it is whole, so that an interrupted
@@ -94,6 +96,8 @@ def write_run(result: Result, out: Path, *, title: str, document: Mapping[str, A
         Headline of the pages.
     document : mapping
         What `manifest` returned.
+    beside : sequence of Path
+        Files that are moved into the folder, from somewhere on the same disk.
 
     Raises
     ------
@@ -117,6 +121,8 @@ def write_run(result: Result, out: Path, *, title: str, document: Mapping[str, A
         (folder / "tables").mkdir()
         for analysis in result.analyses:
             write_csv(result, analysis, folder / "tables" / f"{analysis}.csv")
+        for path in beside:
+            path.rename(folder / path.name)
 
 
 def check_out(out: Path) -> None:

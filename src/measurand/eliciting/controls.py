@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import re
 from collections.abc import Sequence
@@ -94,7 +95,8 @@ def picture_of(item: Item) -> Picture | None:
     MeasurandError
         As for `media_type`.
     """
-    return None if item.picture is None else picture(item.picture, f"item {item.name!r}")
+    data = item.image
+    return None if data is None else picture(data, f"item {item.name!r}")
 
 
 def controlled(items: Sequence[Item], control: Control, *, n: int | None, seed: int) -> list[tuple[Item, Item]]:
@@ -163,9 +165,9 @@ def _others(items: Sequence[Item], rng: np.random.Generator) -> dict[int, int]:
         raise MeasurandError(
             f"{items[0].name!r} is the only item, and no other can be shown for it; leave the control 'swapped' out"
         )
-    alike: dict[tuple[str, bytes | None], list[int]] = {}
+    alike: dict[tuple[str, bytes], list[int]] = {}
     for i in rng.permutation(len(items)).tolist():
-        alike.setdefault((items[i].text, items[i].picture), []).append(i)
+        alike.setdefault((items[i].text, _digest(items[i])), []).append(i)
     # Stable, so that groups of one size stay in their random order.
     groups = sorted(alike.values(), key=len, reverse=True)
     if len(groups) == 1:
@@ -180,6 +182,12 @@ def _others(items: Sequence[Item], rng: np.random.Generator) -> dict[int, int]:
         is_alike = place < size and place + size >= total
         out[i] = order[size + place % (total - size)] if is_alike else order[(place + size) % total]
     return out
+
+
+def _digest(item: Item) -> bytes:
+    """Return what tells an item's picture from others, a few bytes of it; blank where it has none."""
+    data = item.image
+    return b"" if data is None else hashlib.sha256(data).digest()
 
 
 def _shuffled(item: Item, seed: int) -> Item:
@@ -197,11 +205,12 @@ def _shuffled(item: Item, seed: int) -> Item:
 
 
 def _blank(item: Item, greys: dict[tuple[int, int], bytes]) -> Item:
-    if item.picture is None:
+    data = item.image
+    if data is None:
         if not item.text.strip():
             raise MeasurandError(f"item {item.name!r} has neither text nor picture, so that nothing can be left out")
         return replace(item, text="")
-    size = _size(item.picture, f"item {item.name!r}")
+    size = _size(data, f"item {item.name!r}")
     if size not in greys:
         from PIL import Image
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final, Literal, get_args
 
 from measurand.data.scale import Scale
@@ -13,6 +15,8 @@ from measurand.result import MeasurandError
 
 Control = Literal["blank", "swapped", "shuffled"]
 CONTROLS: Final = get_args(Control)
+#: What a name must not have: tables with it can't be read again.
+_UNWRITABLE: Final = re.compile("[\r\0\ud800-\udfff]")
 TextUnit = Literal["emoji", "grapheme", "word", "character"]
 
 
@@ -216,13 +220,30 @@ class Item:
         The item's id.
     text : str
         Its text; blank for none.
-    picture : bytes or None
-        Its image file's bytes.
+    picture : bytes, Path or None
+        Its image file: the bytes, or where they are; a file is read whenever it is shown, and not kept.
     """
 
     name: str
     text: str = ""
-    picture: bytes | None = None
+    picture: bytes | Path | None = None
+
+    @property
+    def image(self) -> bytes | None:
+        """The bytes of its image, None where it has none.
+
+        Raises
+        ------
+        MeasurandError
+            If the file cannot be read.
+        """
+        if not isinstance(self.picture, Path):
+            return self.picture
+        try:
+            return self.picture.read_bytes()
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise MeasurandError(f"item {self.name!r}: {self.picture} cannot be read: {reason}") from error
 
 
 @dataclass(frozen=True)
@@ -270,11 +291,24 @@ class Design:
             ("item", [item.name for item in self.items]),
             ("criterion", list(self.criteria)),
             ("system", [system.name for system in self.systems]),
-            ("readout", [readout.name for readout in self.readouts]),
+            ("readout", [*(readout.name for readout in self.readouts), *self.derived]),
         ):
-            if again := [name for i, name in enumerate(names) if name in names[:i]]:
+            # Readers of tables take names that differ by outer space for one.
+            bare = [name.strip() for name in names]
+            if again := [name for i, name in enumerate(bare) if name in bare[:i]]:
                 raise MeasurandError(
                     f"two {what}s are called {again[0]!r}; answers are told apart by name, so rename one"
                 )
             if blank := [i for i, name in enumerate(names) if not name.strip()]:
                 raise MeasurandError(f"{what} {blank[0] + 1} has a blank name; give it one")
+            if odd := [name for name in names if _UNWRITABLE.search(name)]:
+                raise MeasurandError(
+                    f"the {what} {odd[0]!r} has a carriage return, a NUL or half a character in its name, with which "
+                    "no table can be read again; take it out"
+                )
+        for readout in self.readouts:
+            prefills = list(readout.prefills) if isinstance(readout, Graded) else []
+            if again := [prefill for i, prefill in enumerate(prefills) if prefill in prefills[:i]]:
+                raise MeasurandError(
+                    f"readout {readout.name!r} has the prefill {again[0]!r} twice; leave one of them out"
+                )

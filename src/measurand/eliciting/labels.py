@@ -58,6 +58,11 @@ class Labels:
         return (text if self.are_numerals else text.rstrip(_PUNCTUATION)).casefold()
 
     @property
+    def identity(self) -> tuple[object, ...]:
+        """What makes two sets of labels the same, as something that can be a key."""
+        return tuple((label, tuple(words)) for label, words in self.words.items()), self.are_numerals
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The labels in the order given."""
         return tuple(self.words)
@@ -75,3 +80,20 @@ class Labels:
             form for word in self.words[label] for form in (word, word.lower(), word.capitalize(), word.upper())
         )
         return tuple(lead + form for form, lead in itertools.product(cases, ("", " ")))
+
+    def begins(self, text: str) -> bool:
+        """Whether a token's text begins a numeral that takes several tokens: a blank, or a digit of a longer number.
+
+        Words are not looked at: a token that begins one begins others, too.
+
+        Examples
+        --------
+        >>> labels = Labels({"7": ("7",), "10": ("10",)}, are_numerals=True)
+        >>> labels.begins(" "), labels.begins("1"), labels.begins("a")
+        (True, True, False)
+        """
+        return (
+            self.are_numerals
+            and bool(text)
+            and any(form.startswith(text) for label in self.words for form in self.forms(label))
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import os
-import socket
+import platform
 import sys
 from pathlib import Path
 
@@ -49,5 +49,5 @@ def locked(path: Path) -> int:
         os.ftruncate(file, 0)
         os.lseek(file, 0, os.SEEK_SET)
         since = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        os.write(file, f"process {os.getpid()} on {socket.gethostname()} since {since}\n".encode())
+        os.write(file, f"process {os.getpid()} on {platform.node()} since {since}\n".encode())
     return file

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from measurand.reporting import figures_forced_choice, figures_scores
+from measurand.reporting import figures_elicitation, figures_forced_choice, figures_scores
+from measurand.reporting.elicitation_view import Elicitation
 from measurand.reporting.figures_components import components
 from measurand.reporting.figures_decision import decision
 from measurand.reporting.figures_ranks import rank_sets, ranks
@@ -23,12 +24,14 @@ def plot(result: Result, *, figure: str | None = None, criterion: str = "") -> P
     Parameters
     ----------
     result : Result
-        A whole audit, a scoring run, a forced choice, or one of their analyses.
+        A whole audit, a scoring run, a forced choice, an elicitation, or one of their analyses.
     figure : str or None
         Of an audit ``"decision"`` (G against the number of raters and of items), ``"ranks"`` (the board without each
         rater), ``"rank_sets"`` (the ranks that each system may have) or ``"components"`` (what the ratings depend on);
         of a scoring run ``"scores"`` (systems and people), ``"criteria"`` (scores beside agreement) or ``"order"``
-        (which systems differ); of a forced choice ``"accuracy"``. None takes the first that the result has numbers for.
+        (which systems differ); of a forced choice ``"accuracy"``; of an elicitation ``"mass"`` (answer mass by arm),
+        ``"attempts"`` (replies accepted by attempt) or ``"acquiescence"`` (what a yes depends on). None takes the first
+        that the result has numbers for.
     criterion : str
         The criterion; needed where an audit has several. Figures of a scoring run are about all.
 
@@ -75,7 +78,7 @@ def plot(result: Result, *, figure: str | None = None, criterion: str = "") -> P
 
 
 def available_of_run(result: Result) -> list[str]:
-    """Return the figures of a scoring run or a forced choice that a result has the numbers for."""
+    """Return the figures of a run that a result has the numbers for."""
     return [figure for figure in OF_RUNS if not _missing_of_run(result, figure)]
 
 
@@ -86,12 +89,16 @@ def _of_run(result: Result, figure: str) -> Plot:
         raise MeasurandError(f"no figure {figure!r} here: {why}; {others}")
     if figure == "accuracy":
         return figures_forced_choice.accuracy(Choices(result))
+    if figure in _OF_ELICITATION:
+        return _OF_ELICITATION[figure](Elicitation(result))
     return _OF_SCORES[figure](Scores(result))
 
 
 def _missing_of_run(result: Result, figure: str) -> str:
     if figure == "accuracy":
         return figures_forced_choice.missing(Choices(result))
+    if figure in _OF_ELICITATION:
+        return figures_elicitation.missing(Elicitation(result), figure)
     if "scores" not in result.analyses:
         return "it needs the analysis scores, which this result does not have"
     return figures_scores.missing(Scores(result), figure)
@@ -129,4 +136,9 @@ _OF_SCORES: Final[dict[str, Callable[[Scores], Plot]]] = {
     "criteria": figures_scores.criteria,
     "order": figures_scores.order,
 }
-OF_RUNS: Final = (*_OF_SCORES, "accuracy")
+_OF_ELICITATION: Final[dict[str, Callable[[Elicitation], Plot]]] = {
+    "mass": figures_elicitation.mass,
+    "attempts": figures_elicitation.attempts,
+    "acquiescence": figures_elicitation.acquiescence,
+}
+OF_RUNS: Final = (*_OF_SCORES, "accuracy", *_OF_ELICITATION)

@@ -1,4 +1,4 @@
-"""The pages of scoring runs, forced choices and gates: their chapters in order, for whatever a result holds of them."""
+"""The pages of all runs that are no audit: their chapters in order, for whatever a result holds of them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from measurand.reporting import (
     answers,
+    elicitation,
+    elicitation_cards,
+    elicitation_readouts,
     forced_choice,
     gates,
     scores,
@@ -17,6 +20,7 @@ from measurand.reporting import (
     scores_verdict,
 )
 from measurand.reporting.blocks import Block, Bullets, Section, Terms
+from measurand.reporting.elicitation_view import Elicitation
 from measurand.reporting.forced_choice_view import Choices
 from measurand.reporting.gates import Gates
 from measurand.reporting.scores_view import Scores
@@ -45,11 +49,11 @@ class About:
 
 
 def kind_of(result: Result) -> str:
-    """Return which kind of run a result is: ``scores``, ``forced_choice``, ``gates``; blank for an audit."""
+    """Return which kind of run a result is: ``scores``, ``forced_choice``, ``elicitation``, ``gates``; blank: audit."""
     there = result.analyses
     if "design" in there:
         return ""
-    return next((name for name in ("scores", "forced_choice", "gates") if name in there), "")
+    return next((name for name in ("scores", "forced_choice", "elicitation", "gates") if name in there), "")
 
 
 def default_title(result: Result) -> str:
@@ -64,12 +68,13 @@ def default_title(result: Result) -> str:
     return {
         "scores": "Scores against raters",
         "forced_choice": "Forced choice",
+        "elicitation": "Answers of systems",
         "gates": "Gates",
     }.get(kind_of(result), "Audit of ratings")
 
 
 def verdict_of_run(result: Result) -> tuple[str, list[str]]:
-    """Return the one line and the verdict of a scoring run, a forced choice or gates; blank and empty for others."""
+    """Return the one line and the verdict of a run; blank and empty for an audit."""
     kind = kind_of(result)
     of_gates = Gates(result)
     if kind == "scores":
@@ -80,13 +85,16 @@ def verdict_of_run(result: Result) -> tuple[str, list[str]]:
         choices = Choices(result)
         failed = gates.lead(of_gates)[:1] if of_gates.failing else []
         return forced_choice.headline(choices), [*forced_choice.lead(choices), *failed]
+    if kind == "elicitation":
+        asked = Elicitation(result)
+        return elicitation.headline(asked), elicitation.lead(asked)
     if kind == "gates":
         return gates.headline(of_gates), gates.lead(of_gates)
     return "", []
 
 
 def of_run(result: Result) -> About | None:
-    """Return the page of a scoring run, a forced choice or gates; None for an audit."""
+    """Return the page of a run; None for an audit."""
     kind = kind_of(result)
     if not kind:
         return None
@@ -96,6 +104,8 @@ def of_run(result: Result) -> About | None:
         first, last = _of_scores(result, of_gates)
     elif kind == "forced_choice":
         first, last = _of_choices(result, of_gates)
+    elif kind == "elicitation":
+        first, last = _of_elicitation(result, of_gates)
     else:
         first = [
             Section("findings", "Findings", _findings(of_gates.findings)),
@@ -159,6 +169,23 @@ def _of_choices(result: Result, of_gates: Gates) -> tuple[list[Section], list[Se
     last = [
         Section("protocol", "The protocol", forced_choice.protocol(view)),
         Section("words", "Words used", [Terms(forced_choice.WORDS)]),
+        Section("methods", "Methods and references", [Bullets(methods)]),
+    ]
+    return first, last
+
+
+def _of_elicitation(result: Result, of_gates: Gates) -> tuple[list[Section], list[Section]]:
+    view = Elicitation(result)
+    first = [
+        Section("findings", "Findings", _findings(others(result, of_gates))),
+        *elicitation.sections(view),
+        *_gates(of_gates),
+    ]
+    methods = [*elicitation_readouts.METHODS, *(gates.METHODS if of_gates.arms else ())]
+    last = [
+        Section("protocol", "What all systems were asked", elicitation_readouts.shared(view)),
+        Section("cards", "Protocol cards", elicitation_cards.cards(view)),
+        Section("words", "Words used", [Terms(elicitation_readouts.WORDS)]),
         Section("methods", "Methods and references", [Bullets(methods)]),
     ]
     return first, last

@@ -8,6 +8,8 @@ from typing import Final
 
 from measurand.reporting.answers import short_name
 from measurand.reporting.document import headline
+from measurand.reporting.elicitation import systems_table
+from measurand.reporting.elicitation_view import Elicitation
 from measurand.reporting.forced_choice_view import Choices
 from measurand.reporting.gates import Gates
 from measurand.reporting.runs import default_title, kind_of, others, verdict_of_run
@@ -41,7 +43,7 @@ def render_summary(result: Result, *, width: int, color: bool) -> str:
     Parameters
     ----------
     result : Result
-        A whole audit, a scoring run, a forced choice or gates.
+        A whole audit, a scoring run, a forced choice, an elicitation or gates.
     width : int
         Columns of the terminal; fewer than 40 are taken as 40.
     color : bool
@@ -74,7 +76,7 @@ def render_summary(result: Result, *, width: int, color: bool) -> str:
 
 
 def _of_run(result: Result, width: int, *, color: bool) -> list[str]:
-    """Return the screen of a scoring run, a forced choice or gates: verdict, table, findings."""
+    """Return the screen of a run: verdict, table, findings."""
     headline_, said = verdict_of_run(result)
     lines = textwrap.wrap(f"{default_title(result)}: {headline_}", width, subsequent_indent="  ")
     lines += ["", *textwrap.wrap(" ".join(clean(sentence) for sentence in said), width)] if said else []
@@ -84,6 +86,8 @@ def _of_run(result: Result, width: int, *, color: bool) -> list[str]:
         lines += ["", *scores_table(Scores(result), width)]
     elif kind == "forced_choice":
         lines += ["", *choices_table(Choices(result), width)]
+    elif kind == "elicitation" and (told := systems_table(Elicitation(result), width)):
+        lines += ["", *told]
     lines += ["", *gates_table(of_gates, width)] if kind == "gates" else []
     own = of_gates.findings if kind == "gates" else others(result, of_gates)
     # The table of the gates says which of them pass.

@@ -98,6 +98,13 @@ FINDING: Final[dict[str, str]] = {
     "forced-choice-ties": "ties",
     "forced-choice-chance": "chance",
     "forced-choice-coverage": "coverage",
+    "requests-answered": "requests answered",
+    "engine-tested": "engines tested",
+    "read-position": "read position",
+    "bounds": "bounds",
+    "first-reply": "first replies",
+    "criteria-asked": "criteria asked",
+    "acquiescence": "acquiescence",
 }
 ANALYSIS: Final[dict[str, str]] = {
     "design": "Design",
@@ -126,6 +133,11 @@ ANALYSIS: Final[dict[str, str]] = {
     "spread": "Spread of scores",
     "forced_choice": "Forced choice",
     "gates": "Gates",
+    "elicitation": "Answers and requests",
+    "attempts": "Attempts",
+    "proofs": "Tests of the engines",
+    "acquiescence": "Acquiescence",
+    "repeats": "Repeats",
 }
 
 _BIDI: Final = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")

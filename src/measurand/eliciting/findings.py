@@ -1,0 +1,281 @@
+"""What an elicitation answers: was everything asked, read where answers are, and what do the answers depend on?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from measurand.eliciting.arms import Arm, ArmName, Arms
+from measurand.eliciting.run import Elicited
+from measurand.result import Finding, Key, Row, Verdict
+from measurand.sentences import joined, listed, percent, share, short
+
+#: Shares that pass, and below which a finding fails (thresholds of this library).
+TOP_PASSES: Final = 0.9
+TOP_FAILS: Final = 0.5
+FIRST_PASSES: Final = 0.95
+FIRST_FAILS: Final = 0.5
+ITEM_WARNS: Final = 0.5
+UNKNOWN_FAILS: Final = 0.05
+_OURS: Final = "thresholds of this library"
+_MOST_NAMED: Final = 4
+
+
+def findings(elicited: Elicited, arms: Arms, rows: Sequence[Row]) -> list[Finding]:
+    """Return the findings of an elicitation.
+
+    Parameters
+    ----------
+    elicited : Elicited
+        The study after a run.
+    arms : Arms
+        What was counted while its tables were written.
+    rows : sequence of Row
+        Its numbers.
+    """
+    return [
+        _answered(elicited, arms),
+        _proven(elicited, rows),
+        _read_position(arms),
+        _bounds(arms),
+        _accepted(arms),
+        _criteria(arms),
+        _acquiescence(rows),
+    ]
+
+
+def _arm_words(name: ArmName) -> str:
+    parts = (name.readout, name.phrasing, name.keys["variant"])
+    return f"{name.system} ({', '.join(str(part) for part in parts if part)})"
+
+
+def _references(names: Sequence[ArmName], statistic: str) -> list[dict[str, Key]]:
+    return [Row("elicitation", name.keys, statistic, 0.0).reference() for name in names]
+
+
+def _answered(elicited: Elicited, arms: Arms) -> Finding:
+    total = sum(one.progress.total for one in elicited.asked)
+    left = elicited.n_left
+    names = [name for name, arm in arms.of.items() if arm.n_answered < arm.n_requests]
+    if not left:
+        n = len(elicited.asked)
+        statement = f"All {total:,} requests to {n} {'system' if n == 1 else 'systems'} have an answer in the store."
+        return Finding("requests-answered", "Was every request answered?", "pass", statement, source="coverage")
+    why = [f"{one.system.name}: {one.stopped}" for one in elicited.asked if one.stopped]
+    reasons: dict[str, int] = {}
+    for one in elicited.asked:
+        for reason, n in one.reasons.items():
+            reasons[reason] = reasons.get(reason, 0) + n
+    why += [f"{n} times: {reason}" for reason, n in sorted(reasons.items(), key=lambda pair: -pair[1])]
+    told = f" {_points(why)}." if why else ""
+    return Finding(
+        "requests-answered",
+        "Was every request answered?",
+        "fail",
+        f"{left:,} of {total:,} requests have no answer.{told}",
+        remedy="Start the same command again: it asks only what has no answer.",
+        rows=_references(names[:_MOST_NAMED], "n_answered"),
+        source="coverage",
+    )
+
+
+def _proven(elicited: Elicited, rows: Sequence[Row]) -> Finding:
+    question = "Did the engines pass their tests before they were asked?"
+    failed = [
+        f"{one.system.name}: {proof.statement}" for one in elicited.asked for proof in one.proofs if not proof.passed
+    ]
+    untested = [one.system.name for one in elicited.asked if not one.proofs]
+    where = [row.reference() for row in rows if row.analysis == "proofs" and row.statistic == "passed"]
+    worst = max((row for row in rows if row.statistic == "difference"), key=lambda row: row.estimate, default=None)
+    noise = (
+        ""
+        if worst is None
+        else f" The largest difference of log-odds between ways of computing one answer is {short(worst.estimate)} "
+        f"({worst.keys['system']}, {worst.keys['check']}): the noise floor."
+    )
+    if failed:
+        remedy = "Do what the test says; nothing was asked of that system."
+        return Finding(
+            "engine-tested", question, "fail", _points(failed) + "." + noise, remedy, rows=where, source=_OURS
+        )
+    if untested and len(untested) == len(elicited.asked):
+        return Finding(
+            "engine-tested", question, "undetermined", "No engine was tested: nothing was asked.", source=_OURS
+        )
+    n = sum(len(one.proofs) for one in elicited.asked)
+    return Finding("engine-tested", question, "pass", f"{n} of {n} tests passed.{noise}", rows=where, source=_OURS)
+
+
+def _verdict(found: float, passes: float, fails: float) -> Verdict:
+    return "pass" if found >= passes else "warn" if found >= fails else "fail"
+
+
+def _read_position(arms: Arms) -> Finding:
+    question = "Is the likeliest token at the read position an answer?"
+    found = {name: arm for name, arm in arms.of.items() if arm.mass and not name.control}
+    if not found:
+        return Finding(
+            "read-position", question, "not_applicable", "No readout reads token probabilities.", source=_OURS
+        )
+    of = {name: arm.top_in / len(arm.mass) for name, arm in found.items()}
+    low = sorted((name for name in found if of[name] < TOP_PASSES), key=lambda name: of[name])
+    verdict = _verdict(min(of.values()), TOP_PASSES, TOP_FAILS)
+    if not low:
+        statement = f"In all {len(found)} arms it is, for at least {share(min(of.values()))} of the readings."
+        return Finding(
+            "read-position",
+            question,
+            verdict,
+            statement,
+            rows=_references(list(found)[:_MOST_NAMED], "share_top_is_answer"),
+            source=_OURS,
+        )
+    texts = [f"{_arm_words(name)} {share(of[name])}, otherwise mostly {_outside(found[name])}" for name in low]
+    return Finding(
+        "read-position",
+        question,
+        verdict,
+        f"In {len(low)} of {len(found)} arms for less than {share(TOP_PASSES)} of the readings: {_points(texts)}.",
+        remedy="Begin the answer for the system (prefill), switch reasoning off, or word the question so that it "
+        "answers at once; P(yes) is a ratio of what little is left there.",
+        rows=_references(low[:_MOST_NAMED], "share_top_is_answer"),
+        source=_OURS,
+    )
+
+
+def _outside(arm: Arm) -> str:
+    return " and ".join(repr(text) for text, _ in arm.outside.most_common(2)) or "nothing"
+
+
+def _points(texts: Sequence[str]) -> str:
+    """Return texts that have commas and stops of their own as a sentence has them, and how many more there are."""
+    more = f"; and {len(texts) - _MOST_NAMED} more" if len(texts) > _MOST_NAMED else ""
+    return "; ".join(text.rstrip(".") for text in texts[:_MOST_NAMED]) + more
+
+
+def _bounds(arms: Arms) -> Finding:
+    question = "Are the probabilities known exactly?"
+    found = {name: arm for name, arm in arms.of.items() if arm.width}
+    if not found:
+        return Finding("bounds", question, "not_applicable", "No readout reads token probabilities.", source="readouts")
+    wide = {name: arm for name, arm in found.items() if any(one > 0 or one != one for one in arm.width)}
+    if not wide:
+        return Finding("bounds", question, "pass", "Every token's probability was seen.", source="full vocabulary")
+    unknown = {name: arm.status["invalid"] / max(sum(arm.status.values()), 1) for name, arm in wide.items()}
+    worst = max(unknown, key=lambda name: unknown[name])
+    verdict: Verdict = "fail" if unknown[worst] > UNKNOWN_FAILS else "warn"
+    bounded = [name for name, arm in wide.items() if any(one > 0 for one in arm.width)]
+    return Finding(
+        "bounds",
+        question,
+        verdict,
+        f"In {len(wide)} arms only within bounds, since the engine shows its likeliest tokens alone; in "
+        f"{_arm_words(worst)} {share(unknown[worst])} of the answers could not be told.",
+        remedy="Ask for more tokens (top_logprobs), or through an engine that shows the probability of every token. "
+        "answer_low and answer_high in the table say what is known.",
+        rows=_references(bounded[:_MOST_NAMED], "width_median") or _references([worst], "n_invalid"),
+        source=_OURS,
+    )
+
+
+def _accepted(arms: Arms) -> Finding:
+    question = "Are first replies accepted?"
+    found = {name: arm for name, arm in arms.of.items() if arm.asked and not arm.mass and not name.control}
+    if not found:
+        return Finding("first-reply", question, "not_applicable", "No readout generates replies.", source=_OURS)
+    of = {name: arm.accepted[1] / arm.asked[1] for name, arm in found.items()}
+    worst = min(of, key=lambda name: of[name])
+    arm = found[worst]
+    verdict = _verdict(of[worst], FIRST_PASSES, FIRST_FAILS)
+    if verdict == "pass":
+        statement = f"In all {len(found)} arms at least {share(of[worst])} of the first replies are accepted."
+        return Finding(
+            "first-reply",
+            question,
+            verdict,
+            statement,
+            rows=_references([worst], "n_answered"),
+            source=_OURS,
+        )
+    last = max(arm.asked)
+    ever = sum(arm.accepted.values()) / arm.asked[1]
+    later = f", after up to {last} attempts {share(ever)}" if last > 1 else ""
+    problems = joined(*(f"{kind.replace('_', ' ')} {n}" for kind, n in arm.problems.most_common(3)))
+    return Finding(
+        "first-reply",
+        question,
+        verdict,
+        f"Fewest in {_arm_words(worst)}: {share(of[worst])} of the first replies{later}. Not accepted for: {problems}.",
+        remedy="Attempts are rows of their own (column attempt): score the first ones and the last ones apart, since "
+        "retries choose which answers count.",
+        rows=_references([worst], "n_answered"),
+        source=_OURS,
+    )
+
+
+def _criteria(arms: Arms) -> Finding:
+    question = "Was every criterion asked?"
+    never: dict[str, list[ArmName]] = {}
+    for name, arm in arms.of.items():
+        for criterion, is_asked in arm.is_asked.items():
+            if not is_asked:
+                never.setdefault(criterion, []).append(name)
+    if not any(arm.is_asked for arm in arms.of.values()):
+        return Finding(
+            "criteria-asked", question, "not_applicable", "No readout asks about criteria.", source="readouts"
+        )
+    if not never:
+        return Finding(
+            "criteria-asked", question, "pass", "Every readout asks about every criterion.", source="readouts"
+        )
+    names = list(dict.fromkeys(name for found in never.values() for name in found))
+    return Finding(
+        "criteria-asked",
+        question,
+        "fail",
+        f"{len(never)} criteria were never asked in {listed([_arm_words(name) for name in names])}: "
+        f"{joined(*never)}. Their answers are not_asked, and no 0.",
+        remedy="Name every criterion in the prompt, or leave those that it does not name out of the score.",
+        rows=_references(names[:_MOST_NAMED], "n_criteria_never_asked"),
+        source="Schuhmann et al. 2025, zero-shot prompt: its example names 25 of 40",
+    )
+
+
+def _acquiescence(rows: Sequence[Row]) -> Finding:
+    question = "Do yes and no depend on the question more than on the item alone?"
+    found = [
+        row for row in rows if row.analysis == "acquiescence" and row.statistic == "share_item" and not row.undefined
+    ]
+    plain = [row for row in found if "control=" not in str(row.keys["variant"])]
+    if not plain:
+        return Finding(
+            "acquiescence",
+            question,
+            "not_applicable",
+            "No readout asks several yes/no questions of an item.",
+            source=_OURS,
+        )
+    worst = max(plain, key=lambda row: row.estimate)
+    name = ", ".join(str(worst.keys[key]) for key in ("system", "phrasing", "variant") if worst.keys[key])
+    interval = ""
+    if worst.low is not None and worst.high is not None:
+        interval = (
+            f" ({percent(worst.confidence or 0)} interval {share(worst.low)} to {share(worst.high)}, items redrawn)"
+        )
+    text = (
+        f"The item's own tendency to a yes, whatever is asked, is at most {share(worst.estimate)} of the "
+        f"variation of log-odds{interval}; it is most in {name}."
+    )
+    verdict: Verdict = "warn" if worst.estimate >= ITEM_WARNS else "pass"
+    return Finding(
+        "acquiescence",
+        question,
+        verdict,
+        text,
+        remedy=""
+        if verdict == "pass"
+        else "Score the double-centred answers beside the raw ones (readout double_centred): they keep what tells one "
+        "question from another on one item.",
+        rows=[row.reference() for row in plain[:_MOST_NAMED]],
+        source=_OURS,
+    )

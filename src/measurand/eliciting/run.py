@@ -1,0 +1,376 @@
+"""Ask all systems of a study: refuse what can't work, test each engine, ask what is not answered yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from measurand.eliciting.asking import Asker, Progress, Watch
+from measurand.eliciting.declared import Design, Generative, Readout, Text
+from measurand.eliciting.engine import Abilities, Engine, Proof
+from measurand.eliciting.engines import open_engine
+from measurand.eliciting.labels import Labels
+from measurand.eliciting.prompt import Prompt
+from measurand.eliciting.requests import Block, Request, attempt_of, blocks, is_graded, requests
+from measurand.eliciting.store import Store, key_of
+from measurand.eliciting.system import System
+from measurand.result import MeasurandError
+
+#: Prompts of an item that an engine is tested on, and items.
+_TESTED_PROMPTS: Final = 8
+_TESTED_ITEMS: Final = 2
+_MOST_OBJECTIONS: Final = 5
+#: Parts of an identity that are told and determine nothing by themselves.
+_TOLD: Final = ("system_fingerprint",)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is known of one system after a run.
+
+    Parameters
+    ----------
+    system : System
+        Who was asked.
+    identity : mapping
+        Everything of its engine that determines an answer, as it was when answers were addressed.
+    digest : str
+        Hash of the identity.
+    abilities : Abilities
+        What its engine can do, as found out.
+    proofs : sequence of Proof
+        What it was tested for before it was asked.
+    tokens : mapping
+        The answer tokens of each graded readout (JSON values).
+    progress : Progress
+        What was asked.
+    stopped : str
+        Why it could be asked no further; blank if it could.
+    reasons : mapping of str to int
+        Why requests failed, and how many.
+    takes_seed : bool
+        Whether its engine takes a seed for sampling, as it was known when answers were addressed.
+    """
+
+    system: System
+    identity: Mapping[str, str]
+    digest: str
+    abilities: Abilities
+    proofs: Sequence[Proof] = ()
+    tokens: Mapping[str, Any] = field(default_factory=dict)
+    progress: Progress = field(default_factory=lambda: Progress(""))
+    stopped: str = ""
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    takes_seed: bool = False
+
+    @property
+    def n_left(self) -> int:
+        """Requests without an answer."""
+        return self.progress.total - self.progress.done
+
+
+@dataclass(frozen=True)
+class Elicited:
+    """A study after a run: what was asked of whom, and where the answers lie.
+
+    Parameters
+    ----------
+    design : Design
+        The study, reduced to what was chosen.
+    asked : sequence of Asked
+        The systems.
+    blocks : sequence of Block
+        The items as they were shown.
+    store : Path
+        The folder of the store.
+    healed : int
+        Bytes of a torn last line that were cut off at the start.
+    """
+
+    design: Design
+    asked: Sequence[Asked]
+    blocks: Sequence[Block]
+    store: Path
+    healed: int = 0
+
+    @property
+    def n_left(self) -> int:
+        """Requests without an answer."""
+        return sum(one.n_left for one in self.asked)
+
+
+def elicit(
+    design: Design,
+    folder: Path,
+    *,
+    limit: int | None = None,
+    asks: bool = True,
+    watch: Watch = lambda _: None,
+    opened: Callable[[System], Engine] = open_engine,
+) -> Elicited:
+    """Ask every system of a study every question that its store does not answer yet.
+
+    Parameters
+    ----------
+    design : Design
+        The study.
+    folder : Path
+        The store's folder; made if it is not there.
+    limit : int or None
+        Only the first so many items; None for all.
+    asks : bool
+        Whether to ask at all; without, what is stored is counted.
+    watch : callable
+        Called with the progress after every outcome.
+    opened : callable
+        System to engine.
+
+    Returns
+    -------
+    Elicited
+        What is known of each system; the answers are in the store.
+
+    Raises
+    ------
+    MeasurandError
+        Before the first request, if any system's engine can't do what the study asks, a prompt would be read as
+        something else, or another process is writing to the store.
+    """
+    shown = blocks(design, limit=limit)
+    engines = [(system, opened(system)) for system in design.systems]
+    try:
+        _refuse(design, engines, shown)
+        with Store.open(folder, is_writer=True) as store:
+            asked = [
+                _ask(design, system, engine, shown=shown, store=store, watch=watch, asks=asks)
+                for system, engine in engines
+            ]
+            return Elicited(design, asked, shown, folder, store.healed)
+    finally:
+        for _, engine in engines:
+            engine.close()
+
+
+def _refuse(design: Design, engines: Sequence[tuple[System, Engine]], shown: Sequence[Block]) -> None:
+    """Name everything that can't work before anything is spent."""
+    objections = [
+        f"{system.name}: {objection}"
+        for system, engine in engines
+        for objection in objections_to(design, engine, shown)
+    ]
+    if objections:
+        more = len(objections) - _MOST_OBJECTIONS
+        listing = "\n".join(f"  {one}" for one in objections[:_MOST_OBJECTIONS])
+        raise MeasurandError(
+            f"this study can't be asked; nothing was sent:\n{listing}" + (f"\n  and {more} more" if more > 0 else "")
+        )
+
+
+def objections_to(design: Design, engine: Engine, shown: Sequence[Block]) -> list[str]:
+    """Return why a study can't be asked of an engine, without asking it.
+
+    Every item's text is looked at, under the first question; every question and note, about the first item.
+    """
+    out = []
+    graded = [readout.name for readout in design.readouts if is_graded(readout)]
+    if graded and engine.abilities().distribution == "none":
+        out.append(
+            f"readout {graded[0]} needs the probabilities of tokens, which this engine does not show; leave it out, or "
+            "ask the system through an engine that does"
+        )
+    grouped: dict[Any, tuple[Labels | None, list[Prompt]]] = {}
+    for position, block in enumerate(shown):
+        for request in requests(design, block):
+            place = grouped.setdefault(_labels_key(request.labels), (request.labels, []))
+            place[1].append(request.prompt)
+            if position:
+                break
+            if isinstance(request.readout, Generative | Text):
+                # A note can hold what an engine would misread as well as a question can.
+                place[1].append(attempt_of(request, request.readout.retry, ["reply"]).prompt)
+    for labels, prompts in grouped.values():
+        out += engine.objections(prompts, labels)
+    return list(dict.fromkeys(out))
+
+
+def _labels_key(labels: Labels | None) -> Any:
+    return None if labels is None else labels.identity
+
+
+def identity_of(engine: Engine) -> dict[str, str]:
+    """Return everything of an engine that determines an answer, its rendering of one fixed question included.
+
+    A template that writes today's date renders it differently tomorrow, though nothing that it is made of has changed.
+    """
+    rendering = engine.fingerprint(Prompt("Is it so? Reply yes or no.", prefill="Answer:"))
+    return {**engine.identity(), "rendering": rendering}
+
+
+def digest_of(identity: Mapping[str, str]) -> str:
+    """Return the hash of an engine's identity.
+
+    What a server calls its configuration may change from one request to the next; it is told, and not part of the hash.
+    """
+    return key_of({name: value for name, value in identity.items() if name not in _TOLD})
+
+
+def known_identity(store: Store, engine: Engine) -> dict[str, str]:
+    """Return an engine's identity as it was found out at its last test, or as it is known without asking it."""
+    before = identity_of(engine)
+    kept = _kept_proof(store, digest_of(before))
+    return dict(kept.identity) if kept else before
+
+
+def _ask(
+    design: Design,
+    system: System,
+    engine: Engine,
+    *,
+    shown: Sequence[Block],
+    store: Store,
+    watch: Watch,
+    asks: bool,
+) -> Asked:
+    before = identity_of(engine)
+    proven = _kept_proof(store, digest_of(before)) or _Proven(engine.abilities(), identity=before)
+
+    def asker_of(proven: _Proven) -> Asker:
+        return Asker(
+            design,
+            system,
+            engine,
+            identity=digest_of(proven.identity),
+            takes_seed=proven.takes_seed,
+            store=store,
+            readouts=design.readouts,
+            watch=watch,
+        )
+
+    asker = asker_of(proven)
+    left = asker.count(shown)
+    if left and asks:
+        found = _prove(design, engine, shown)
+        _keep_proof(store, digest_of(before), found)
+        if digest_of(found.identity) != digest_of(proven.identity) or found.takes_seed != proven.takes_seed:
+            # What answers there is not what it was, or has only now said what it is: these are other addresses.
+            asker = asker_of(found)
+            left = asker.count(shown)
+        proven = found
+        watch(asker.progress)
+        if failed := next((proof for proof in proven.proofs if not proof.passed), None):
+            asker.stopped = failed.statement
+        elif left:
+            asker.ask(shown)
+            asker.settle(shown)
+    return Asked(
+        system,
+        proven.identity,
+        digest_of(proven.identity),
+        proven.abilities,
+        proven.proofs,
+        proven.tokens,
+        asker.progress,
+        asker.stopped,
+        dict(asker.reasons),
+        proven.takes_seed,
+    )
+
+
+@dataclass(frozen=True)
+class _Proven:
+    abilities: Abilities
+    identity: Mapping[str, str]
+    proofs: Sequence[Proof] = ()
+    tokens: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def takes_seed(self) -> bool:
+        """Whether the engine takes a seed for sampling."""
+        return self.abilities.seed is True
+
+
+def _prove(design: Design, engine: Engine, shown: Sequence[Block]) -> _Proven:
+    """Test an engine on the study's own prompts, and look up the answer tokens of each graded readout."""
+    plain = [block for block in shown if not block.control][:_TESTED_ITEMS]
+    found = [request for block in plain for request in requests(design, block) if request.repeat == 0]
+    graded = [request for request in found if is_graded(request.readout)]
+    tested = _spread(graded or found)
+    proofs = engine.prove([request.prompt for request in tested], tested[0].labels if graded else None)
+    tokens: dict[str, Any] = {}
+    for readout in design.readouts:
+        own: dict[Any, Request] = {}
+        for request in graded:
+            if request.readout is readout:
+                own.setdefault((_labels_key(request.labels), request.prefill), request)
+        for request in own.values():
+            if request.labels is not None:
+                table = engine.tables([request.prompt], request.labels)
+                tokens.setdefault(readout.name, []).append({"prefill": request.prefill, "answers": table})
+    return _Proven(engine.abilities(), identity_of(engine), proofs, tokens)
+
+
+def _spread(found: Sequence[Request]) -> list[Request]:
+    """Return a few requests of each item under the first one's labels, all phrasings and prefills among them."""
+    labels = _labels_key(found[0].labels)
+    out: list[Request] = []
+    for item in dict.fromkeys(request.item for request in found):
+        own = [one for one in found if one.item == item and _labels_key(one.labels) == labels]
+        first = list({(one.phrasing, one.prefill): one for one in reversed(own)}.values())[::-1]
+        rest = [one for one in own if one not in first]
+        out += (first + rest)[:_TESTED_PROMPTS]
+    return out
+
+
+def _keep_proof(store: Store, digest: str, proven: _Proven) -> None:
+    store.append(
+        {
+            "key": _proof_key(digest, _n_proofs(store, digest)),
+            "kind": "proof",
+            "identity": dict(proven.identity),
+            "abilities": asdict(proven.abilities),
+            "proofs": [asdict(proof) for proof in proven.proofs],
+            "tokens": dict(proven.tokens),
+        }
+    )
+
+
+def _kept_proof(store: Store, digest: str) -> _Proven | None:
+    n = _n_proofs(store, digest)
+    record = store.get(_proof_key(digest, n - 1)) if n else None
+    if record is None:
+        return None
+    proofs = [Proof(**proof) for proof in record["proofs"]]
+    return _Proven(Abilities(**record["abilities"]), record["identity"], proofs, record["tokens"])
+
+
+def _n_proofs(store: Store, digest: str) -> int:
+    n = 0
+    while _proof_key(digest, n) in store:
+        n += 1
+    return n
+
+
+def _proof_key(digest: str, n: int) -> str:
+    return key_of({"proof of": digest, "n": n})
+
+
+def chosen(design: Design, *, systems: Sequence[str] = (), readouts: Sequence[str] = ()) -> Design:
+    """Return a study reduced to some systems and readouts; empty for all.
+
+    Raises
+    ------
+    MeasurandError
+        If the study has none of that name.
+    """
+    from dataclasses import replace
+
+    for what, wanted, there in (
+        ("system", systems, [one.name for one in design.systems]),
+        ("readout", readouts, [one.name for one in design.readouts]),
+    ):
+        if absent := [name for name in wanted if name not in there]:
+            raise MeasurandError(f"the study has no {what} {absent[0]!r}; it has {', '.join(there)}")
+    kept: list[Readout] = [one for one in design.readouts if not readouts or one.name in readouts]
+    return replace(design, systems=[one for one in design.systems if not systems or one.name in systems], readouts=kept)
