@@ -32,10 +32,10 @@ from measurand.eliciting.system import Price, System
 from measurand.eliciting.wordings import fill
 from measurand.result import MeasurandError
 from measurand.study_file import read_study
-from measurand.study_file_errors import StudyFileError, path_in, problems_of
-from measurand.study_file_readouts import ratings_schema
-from measurand.study_file_refusals import marker_in, ranges_in
-from measurand.study_file_tables import (
+from measurand.study_file.errors import StudyFileError, path_in, problems_of
+from measurand.study_file.readouts import ratings_schema
+from measurand.study_file.refusals import marker_in, ranges_in
+from measurand.study_file.tables import (
     DecodingTable,
     PriceTable,
     RatingsRuleTable,

@@ -213,6 +213,15 @@ def test_a_negated_wording_is_taken_as_it_was_worded(tmp_path):
     assert one["share_item"] > 0.99
 
 
+def test_log_odds_are_kept_of_a_yes_to_the_question_as_it_was_worded(tmp_path):
+    design = study(Verification([VERIFY, NEGATED]), n_items=1)
+    elicited, _ = ask(design, tmp_path / "store", read=played([[2.0, -1.0]], negates=[[1.5, 0.5]]))
+    arms = tables(elicited, tmp_path / "tables")[0]
+    found = {name.phrasing: list(arm.log_odds.values()) for name, arm in arms.of.items()}
+    assert found["does"] == pytest.approx([2.0, -1.0], abs=1e-9)
+    assert found["absent"] == pytest.approx([1.5, 0.5], abs=1e-9)
+
+
 def test_yes_to_a_statement_and_to_its_opposite_add_up_to_more_than_one(tmp_path):
     """Brute force: the mean over items of the mean over criteria of P(yes) + P(yes to the opposite) - 1."""
     opposite = [[1.0, 1.0], [0.5, 2.0], [-1.0, 0.0]]

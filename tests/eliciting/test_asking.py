@@ -219,9 +219,11 @@ def test_a_failed_request_is_no_answer_and_is_asked_again_at_the_next_start(tmp_
 def test_a_failed_second_attempt_leaves_the_request_unfinished(tmp_path):
     """The first reply alone, which the rule refused, is no answered request."""
     design = generative(retry=Retry(2))
-    elicited, _ = ask(design, tmp_path, generate=replies("no", Failure("time-out")))
+    elicited, _ = ask(design, tmp_path / "store", generate=replies("no", Failure("time-out")))
     assert elicited.n_left == 1
-    again, engines = ask(design, tmp_path, generate=replies(GOOD))
+    (arm,) = tables(elicited, tmp_path / "tables")[0].of.values()
+    assert (arm.n_requests, arm.n_answered) == (1, 0)
+    again, engines = ask(design, tmp_path / "store", generate=replies(GOOD))
     assert len(engines["S"].generated) == 1
     assert again.n_left == 0
     assert again.asked[0].progress.done == again.asked[0].progress.total == 1

@@ -167,20 +167,21 @@ def test_what_is_not_said_follows_the_models_own_defaults():
 
 
 @pytest.mark.parametrize(
-    ("text", "is_open", "reasoning", "rest"),
+    ("text", "opened", "reasoning", "rest"),
     [
-        ("<think>so</think>7", False, "so", "7"),
-        ("\n<think>\nso\n</think>\n\n7", False, "\nso\n", "\n\n7"),
-        ("so</think> 7", True, "so", " 7"),
-        ("so</think> 7", False, "", "so</think> 7"),
-        ("<think>so and so", False, "", "<think>so and so"),
-        ("7 <think>so</think>", False, "", "7 <think>so</think>"),
-        ("7", True, "", "7"),
+        ("<think>so</think>7", "", "so", "7"),
+        ("\n<THINK>\nso\n</Think>\n\n7", "", "\nso\n", "\n\n7"),
+        ("so</think> 7", "<think>", "so", " 7"),
+        ("so</think> 7", "", "", "so</think> 7"),
+        ("so</think> 7", "<thought>", "", "so</think> 7"),
+        ("<think>so and so", "", "", "<think>so and so"),
+        ("7 <think>so</think>", "", "", "7 <think>so</think>"),
+        ("7", "<think>", "", "7"),
     ],
 )
-def test_reasoning_is_parted_off_only_between_its_marks(text, is_open, reasoning, rest):
+def test_reasoning_is_parted_off_only_between_its_marks(text, opened, reasoning, rest):
     """T10, T26: what is not marked stays in the text, for the caller to judge."""
-    assert _parted(text, is_open=is_open)[:2] == (reasoning, rest)
+    assert _parted(text, opened=opened)[:2] == (reasoning, rest)
 
 
 def test_reasoning_tokens_are_counted(engines, monkeypatch):

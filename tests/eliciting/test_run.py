@@ -342,6 +342,35 @@ def test_a_proof_is_kept_with_what_it_found(tmp_path):
     assert elicited.asked[0].proofs == [proof]
 
 
+@pytest.mark.parametrize(("second", "n_again"), [("v1", 0), ("v2", 6)])
+def test_what_a_server_says_of_itself_only_when_asked_is_part_of_the_addresses(tmp_path, second, n_again):
+    """T04, T70: the same server is found again without a request; another version's answers are not its own."""
+
+    def serving(version):
+        class Served(Played):
+            def identity(self):
+                return {**super().identity(), "server": version if self.n_proofs else ""}
+
+        return Served
+
+    first = elicit(study(), tmp_path / "store", opened=serving("v1"))
+    assert first.n_left == 0
+    engines = []
+
+    def opened(system):
+        engines.append(serving(second)(system))
+        return engines[-1]
+
+    # One more item: otherwise nothing is asked, and nobody learns that the server is another.
+    again = elicit(study(n_items=4), tmp_path / "store", opened=opened)
+    assert engines[0].n_asked == 2 + n_again
+    assert again.n_left == 0
+    rows = tables(again, tmp_path / "tables")[1]
+    assert {row["status"] for row in rows} == {"ok"}
+    assert len({row["identity"] for row in rows}) == 1
+    assert again.asked[0].identity["server"] == second
+
+
 # Some of it
 
 

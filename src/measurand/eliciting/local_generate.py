@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,8 @@ import numpy as np
 from measurand.eliciting.engine import Decoding, Failure, Finish, Reply
 from measurand.eliciting.local_model import LocalModel, Seen, shared, tokens
 from measurand.eliciting.local_render import Rendered, Renderer
+from measurand.eliciting.local_render_template import _REASONING as REASONING
+from measurand.eliciting.local_render_template import open_reasoning
 from measurand.eliciting.prompt import Prompt
 from measurand.result import MeasurandError
 from measurand.stats.inference import stream
@@ -23,8 +26,6 @@ DEFAULTS: Final = (
     "a temperature, top_p or top_k that is not set follows the model's generation_config, its penalties of repetition "
     "are not applied, and a seed that is not set is 0"
 )
-#: Marks between which reasoning stands.
-_REASONING: Final = (("<think>", "</think>"), ("<thinking>", "</thinking>"), ("[THINK]", "[/THINK]"))
 
 
 @dataclass
@@ -212,7 +213,7 @@ def _draw(logits: Any, decoding: Decoding, rng: np.random.Generator, defaults: A
 
 def _reply(draft: _Draft, renderer: Renderer, *, seconds: float) -> Reply:
     text = renderer.decode(draft.ids) if draft.text is None else draft.text
-    reasoning, text, end = _parted(text, is_open=_opened(draft.rendered.text))
+    reasoning, text, end = _parted(text, opened=open_reasoning(draft.rendered.tail))
     n_reasoning = None
     if end:
         n_reasoning = next(k for k in range(1, len(draft.ids) + 1) if end in renderer.decode(draft.ids[:k]))
@@ -229,15 +230,14 @@ def _reply(draft: _Draft, renderer: Renderer, *, seconds: float) -> Reply:
     )
 
 
-def _opened(rendered: str) -> bool:
-    return any(rendered.rstrip().endswith(start) for start, _ in _REASONING)
+def _parted(text: str, *, opened: str) -> tuple[str, str, str]:
+    """Return reasoning, the rest, and the mark between; reasoning is parted off only where both its ends are marked.
 
-
-def _parted(text: str, *, is_open: bool) -> tuple[str, str, str]:
-    """Return reasoning, the rest, and the mark between; reasoning is parted off only where both its ends are marked."""
-    for start, end in _REASONING:
-        before, found, after = text.partition(end)
-        is_begun = before.lstrip().startswith(start)
-        if found and (is_begun or is_open):
-            return before.lstrip().removeprefix(start) if is_begun else before, after, end
+    `opened` is the mark that the prompt itself ends in, blank for none.
+    """
+    for start, end in REASONING:
+        begun = re.match(rf"\s*{re.escape(start)}", text, re.IGNORECASE)
+        closed = re.search(re.escape(end), text, re.IGNORECASE)
+        if closed and (begun or opened == start):
+            return text[begun.end() if begun else 0 : closed.start()], text[closed.end() :], closed.group()
     return "", text, ""

@@ -15,8 +15,8 @@ from measurand.eliciting.controls import media_type
 from measurand.eliciting.declared import Item
 from measurand.eliciting.presets import criteria_of
 from measurand.result import MeasurandError
-from measurand.study_file_errors import did_you_mean
-from measurand.study_file_tables import DataTable
+from measurand.study_file.errors import did_you_mean
+from measurand.study_file.tables import DataTable
 
 #: More missing pictures than this are counted and not listed.
 _MOST_LISTED: Final = 3

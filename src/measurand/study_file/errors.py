@@ -11,7 +11,7 @@ from typing import Any, Final, get_args
 from pydantic import BaseModel, ValidationError
 
 from measurand.result import MeasurandError
-from measurand.study_file_tables import looks_secret
+from measurand.study_file.tables import looks_secret
 
 #: More problems than this are counted and not listed.
 MOST_LISTED: Final = 10

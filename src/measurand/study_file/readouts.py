@@ -31,8 +31,8 @@ from measurand.eliciting.wordings import (
     verification_phrasings,
 )
 from measurand.result import MeasurandError
-from measurand.study_file_errors import did_you_mean
-from measurand.study_file_tables import (
+from measurand.study_file.errors import did_you_mean
+from measurand.study_file.tables import (
     ChoiceTable,
     DecodingTable,
     ElicitTable,

@@ -22,8 +22,8 @@ from measurand.eliciting.requests import numerals
 from measurand.eliciting.system import System
 from measurand.eliciting.wordings import check_phrasing
 from measurand.result import MeasurandError
-from measurand.study_file_items import ItemsTable
-from measurand.study_file_tables import Derived, ElicitTable
+from measurand.study_file.items import ItemsTable
+from measurand.study_file.tables import Derived, ElicitTable
 
 #: A scale with more levels is not read off single tokens.
 MOST_NUMERALS: Final = 20

@@ -1,4 +1,4 @@
-"""The study file: TOML that says what is asked of whom and how, checked as a whole before anything is spent."""
+"""From the file to the study: every problem is found before any is told."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from measurand.eliciting.declared import Design, Readout
 from measurand.eliciting.presets import generative_preset, scale_of
 from measurand.eliciting.system import Price, System
 from measurand.result import MeasurandError
-from measurand.study_file_errors import StudyFileError, problems_of, read_toml
-from measurand.study_file_items import ItemsTable, read_criteria, read_items_table
-from measurand.study_file_readouts import Asking, about_criteria, presets_of, readouts_of
-from measurand.study_file_refusals import (
+from measurand.study_file.errors import StudyFileError, problems_of, read_toml
+from measurand.study_file.items import ItemsTable, read_criteria, read_items_table
+from measurand.study_file.readouts import Asking, about_criteria, presets_of, readouts_of
+from measurand.study_file.refusals import (
     derived_that_fail,
     hold_markers,
     items_that_fail,
@@ -29,7 +29,7 @@ from measurand.study_file_refusals import (
     scales_that_fail,
     unreadable,
 )
-from measurand.study_file_tables import Derived, StudyTables, SystemTable
+from measurand.study_file.tables import Derived, StudyTables, SystemTable
 
 _T = TypeVar("_T")
 
