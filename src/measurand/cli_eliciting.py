@@ -342,6 +342,8 @@ def _planned(study: StudyFile, planned: Plan, folder: Path, limit: int | None) -
     lines.append(f"Together {n_requests:,} requests" + (f", at most {total}" if total else "") + "; time is not known")
     if any(not one.is_counted for one in planned.estimates):
         lines.append("About: no tokenizer is at hand; four characters count as a token, and pictures are left out")
+    if shared := list(dict.fromkeys(one.control for one in planned.estimates if not one.n_requests)):
+        lines.append(f"{', '.join(shared)}: the items' own requests, asked once and counted there")
     attempts = {one.readout: one.most_attempts for one in planned.estimates if one.most_attempts > 1}
     lines += [f"Counted is one attempt; {name} makes up to {most}" for name, most in attempts.items()]
     lines += [f"Answered already: {name}, {done:,} of {of:,}" for name, (done, of) in planned.stored.items()]

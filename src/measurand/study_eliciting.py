@@ -10,16 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from measurand.data.answers import read_answers
 from measurand.data.read import read_table
 from measurand.eliciting import accounts, findings
 from measurand.eliciting.asking import Watch
 from measurand.eliciting.cards import cards
-from measurand.eliciting.declared import Design
+from measurand.eliciting.declared import Design, Generative
 from measurand.eliciting.engines import open_engine
 from measurand.eliciting.run import Elicited, chosen
 from measurand.eliciting.run import elicit as ask_all
 from measurand.eliciting.tables import ANSWERS, OUTPUTS, REPLIES, Tables
 from measurand.result import MeasurandError, Result
+from measurand.scoring import gates
 from measurand.study import check_out, manifest, write_run
 
 if TYPE_CHECKING:
@@ -229,12 +231,28 @@ def run_elicitation(
             **{name: {} for name in ("attempts", "proofs", "acquiescence", "repeats")},
         }
         present = {row.analysis for row in rows} | {"elicitation"}
+        found = findings.findings(elicited, tables.arms, rows)
+        gated = _gates(design, Path(temporary) / ANSWERS, replicates=replicates, confidence=confidence)
         result = Result(
-            rows,
-            {name: one for name, one in settings.items() if name in present},
-            findings.findings(elicited, tables.arms, rows),
+            [*rows, *gated.rows],
+            {**{name: one for name, one in settings.items() if name in present}, **gated.settings},
+            [*found, *gated.findings],
         )
         protocol = Path(temporary) / PROTOCOL
         protocol.write_text(json.dumps(card, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
         write_run(result, folder, title=title, document=document(), beside=[*written, protocol])
     return Elicitation(result, elicited, folder)
+
+
+def _gates(design: Design, path: Path, *, replicates: int, confidence: float) -> Result:
+    """Ask of what was answered whether it may be scored; of repeats the first, and nothing of what is derived."""
+    if not path.is_file():
+        return Result([])
+    table = read_table(path)
+    asked = [readout.name for readout in design.readouts]
+    answers = read_answers(table[(table["repeat"].astype(int) == 0) & table["readout"].isin(asked)])
+    if not answers.is_answered.any():
+        return Result([])
+    examples = {tuple(one.rule.example) for one in design.readouts if isinstance(one, Generative)}
+    example = next(iter(examples)) if len(examples) == 1 else ()
+    return gates(answers, example=example, replicates=replicates, confidence=confidence, seed=design.seed)

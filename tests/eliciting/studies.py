@@ -127,7 +127,7 @@ def reading(*probabilities, high=None, mass_high=None, **more):
     return Reading(
         [math.log(p) if p else -math.inf for p in probabilities],
         [math.log(p) if p else -math.inf for p in high],
-        sum(high) if mass_high is None else mass_high,
+        min(sum(high), 1.0) if mass_high is None else mass_high,
         **{"others": [], "top": "yes", "fingerprint": key_of({}), "n_prompt": 7, "n_cached": 2, **more},
     )
 

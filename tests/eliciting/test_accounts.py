@@ -81,9 +81,9 @@ def test_a_choice_counts_requests_and_not_options(tmp_path):
 
 
 def test_mass_is_described_by_median_tail_and_least(tmp_path):
-    """T01: the mass is told, not divided away."""
+    """T01, X10: the mass is told, not divided away; a likeliest "not" is no no."""
     masses = [0.1, 0.2, 0.4, 0.8]
-    told = iter([reading(mass / 2, mass / 2, top="The" if mass < 0.3 else " Yes") for mass in masses])
+    told = iter([reading(mass / 2, mass / 2, top="not" if mass < 0.3 else " Yes") for mass in masses])
     found = accounts(study(n_items=2), tmp_path, read=lambda *_: next(told))
     counted = values(found, "elicitation", "verification", "does", "prefill=Answer:")
     assert counted["mass_median"] == pytest.approx(0.3, abs=1e-12)

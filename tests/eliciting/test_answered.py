@@ -27,6 +27,7 @@ from measurand.eliciting.declared import Choice, Generative, Phrasing, RatingsRu
 from measurand.eliciting.ratings_reply import read_ratings_reply
 from measurand.eliciting.records import reading_of, record_of, reply_of
 from measurand.eliciting.requests import blocks, requests
+from measurand.eliciting.system import System
 
 INFINITE = math.inf
 probabilities = st.floats(1e-12, 1.0)
@@ -148,6 +149,7 @@ def boxes(draw, n):
 @given(boxes(2), st.booleans())
 @example(((0.0, 0.0), (0.0, 1.0), [0.0, 1.0]), False)
 def test_the_true_probability_is_always_inside_the_bounds_of_an_answer(box, negated):
+    """X9."""
     low, high, (yes, no) = box
     assume(yes + no > 1e-9)
     found = verified(reading(*low, high=high), negated=negated)
@@ -221,7 +223,7 @@ def test_equal_options_have_equal_shares_whatever_their_order():
 @given(boxes(3))
 def test_no_share_of_an_option_is_above_one_or_without_log_odds(box):
     low, high, inside = box
-    assume(sum(inside) > 1e-9)
+    assume(1e-9 < sum(inside) <= 1)
     for one, p in zip(answers(Choice(OPTIONS, [WHICH]), reading(*low, high=high)), inside, strict=True):
         if one.status == "ok":
             assert 0 <= one.low <= one.value <= one.high <= 1
@@ -235,6 +237,30 @@ def test_no_option_at_all_is_no_choice():
     found = answers(Choice(OPTIONS, [WHICH]), reading(0, 0, 0))
     assert [one.status for one in found] == ["invalid"] * 3
     assert {one.problem for one in found} == {"none of the options was seen"}
+
+
+# Only the likeliest tokens
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 10, 20])
+def test_the_exact_answer_is_inside_the_bounds_that_the_likeliest_tokens_leave(tmp_path, k):
+    """T02, X9: one fake model, asked once with every token shown and once with k; ratings and shares as well."""
+    readouts = Verification([VERIFY, NEGATED], prefills=("Answer:", "")), ScaleReading([RATE]), Choice(OPTIONS, [WHICH])
+
+    def rows_of(name, **options):
+        system = System("S", "fake", "m", top_logprobs=k, template_options=options)
+        return asked_of(study(*readouts, n_items=5, systems=[system]), tmp_path / name)
+
+    bounded = rows_of("top_k", distribution="top_k")
+    for exact, found in zip(rows_of("exact"), bounded, strict=True):
+        true = float(exact["answer"])
+        if found["answer_low"]:
+            assert float(found["answer_low"]) - 1e-9 <= true <= float(found["answer_high"]) + 1e-9
+        assert bool(found["answer"]) == (found["status"] == "ok")
+        assert float(found["mass"]) - 1e-9 <= float(exact["mass"]) <= float(found["mass_high"]) + 1e-9
+    n_known = sum(row["status"] == "ok" for row in bounded)
+    assert (n_known == 0) if k == 1 else True
+    assert (n_known == len(bounded)) if k == 20 else True
 
 
 # Derived readouts

@@ -256,6 +256,45 @@ def test_a_failure_that_says_so_ends_the_run_at_once(tmp_path):
     assert elicited.asked[0].stopped == "wrong key"
 
 
+def test_an_engine_that_gives_no_outcome_for_some_prompts_is_not_asked_for_ever(tmp_path):
+    class Silent(Played):
+        def read(self, prompts, labels):
+            return (one for one in super().read(prompts, labels) if one[0] % 2 == 0)
+
+        def generate(self, prompts, decodings):
+            return (one for one in super().generate(prompts, decodings) if one[0] % 2 == 0)
+
+    elicited = elicit(study(Verification([VERIFY]), Generative([EVERY])), tmp_path, opened=Silent)
+    assert elicited.n_left == 3 + 1
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason"),
+    [
+        (replace(reading(0.3, 0.1), low=[math.nan, -2.0]), "NaN"),
+        (replace(reading(0.3, 0.1), mass_high=math.nan), "NaN"),
+        (reading(0.3, 0.1, 0.1), "3 probabilities for 2 answers"),
+        (replace(reading(0.3, 0.1), low=[1.2, 2.3], high=[1.2, 2.3]), "above 1"),
+        (reading(0.3, 0.1, mass_high=1.5), "above 1"),
+        (reading(0.3, 0.1, high=(0.2, 0.1)), "lower bound above the upper"),
+    ],
+)
+def test_what_can_be_no_probability_is_a_failure_and_is_never_stored_as_an_answer(tmp_path, outcome, reason):
+    """T14, T64, X6: NaN of an overflow, a loss with its sign turned round, another number of labels."""
+    elicited, _ = ask(study(n_items=1, criteria=["joy"]), tmp_path / "store", read=lambda *_: outcome)
+    assert elicited.n_left == 1
+    assert reason in next(iter(elicited.asked[0].reasons))
+    assert stored(tmp_path / "store") == []
+    (row,) = tables(elicited, tmp_path / "tables")[1]
+    assert (row["status"], row["answer"], row["mass"]) == ("not_returned", "", "")
+
+
+def test_a_sum_of_probabilities_may_miss_1_by_rounding(tmp_path):
+    """The twin."""
+    elicited, _ = ask(study(), tmp_path, read=lambda *_: reading(0.8, 0.2000001))
+    assert elicited.n_left == 0
+
+
 # Once
 
 

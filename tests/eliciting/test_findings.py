@@ -87,7 +87,14 @@ def test_an_engine_that_passed_tells_its_noise_floor(tmp_path):
 def test_nothing_asked_is_no_passed_test(tmp_path):
     found = found_in(study(), tmp_path, asks=False)
     assert found["engine-tested"].verdict == "undetermined"
+    assert "nothing was asked" in found["engine-tested"].statement
     assert found["requests-answered"].verdict == "fail"
+
+
+def test_an_engine_without_a_test_for_replies_is_not_said_to_have_been_asked_nothing(tmp_path):
+    found = found_in(study(Generative([EVERY])), tmp_path, generate=replies(GOOD))["engine-tested"]
+    assert found.verdict == "undetermined"
+    assert "nothing was asked" not in found.statement
 
 
 # Read position

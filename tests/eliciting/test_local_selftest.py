@@ -12,6 +12,7 @@ pytest.importorskip("transformers")
 
 from eliciting import vlm_classes  # noqa: E402
 from measurand.eliciting import local_prefix, local_selftest  # noqa: E402
+from measurand.eliciting.engine import Failure, Reading  # noqa: E402
 from measurand.eliciting.labels import Labels  # noqa: E402
 from measurand.eliciting.local import LocalEngine  # noqa: E402
 from measurand.eliciting.local_model import LocalModel  # noqa: E402
@@ -134,6 +135,7 @@ def test_a_model_that_remembers_earlier_passes_is_not_used(engine):
     assert not proof.passed
     assert "no way of reading gives the same answers twice" in proof.statement
     assert all(f"{way}: " in proof.statement for way in local_prefix.WAYS)
+    assert proof.value > proof.limit
     with pytest.raises(MeasurandError, match="no way of reading"):
         list(engine.read(prompts(), YES_NO))
 
@@ -194,6 +196,39 @@ def test_reading_without_a_test_tests_first(engine):
     assert engine.way is None
     assert len(dict(engine.read(prompts(1), YES_NO))) == 3
     assert engine.way == "packed"
+
+
+def test_a_prompt_that_can_not_be_rendered_fails_alone(engine, monkeypatch):
+    asked = prompts(1)
+    engine.prove(asked, YES_NO)
+    render = engine._renderer.render
+
+    def refuses(prompt, **named):
+        if prompt is asked[1]:
+            raise MeasurandError("a reasoning block is open")
+        return render(prompt, **named)
+
+    monkeypatch.setattr(engine._renderer, "render", refuses)
+    found = dict(engine.read(asked, YES_NO))
+    assert found[1] == Failure("a reasoning block is open")
+    assert all(isinstance(found[i], Reading) for i in (0, 2))
+
+
+def test_memory_that_runs_out_fails_an_items_prompts_and_not_the_study(engine, monkeypatch):
+    asked = prompts()
+    engine.prove(asked, YES_NO)
+    expected = dict(engine.read(asked, YES_NO))
+    run, n_passes = engine._model.run, iter(range(100))
+
+    def fails(*given, **named):
+        if next(n_passes) == 1:  # the first item's endings
+            raise torch.OutOfMemoryError("no memory left")
+        return run(*given, **named)
+
+    monkeypatch.setattr(engine._model, "run", fails)
+    found = dict(engine.read(asked, YES_NO))
+    assert all(isinstance(found[i], Failure) and "no memory left" in found[i].reason for i in range(3))
+    assert all(found[i].low == expected[i].low for i in range(3, 6))
 
 
 @given(st.lists(st.floats(-30, 0), min_size=2, max_size=4), st.floats(-1, 1), st.integers(0, 3), st.floats(-1, 1))

@@ -45,13 +45,13 @@ def test_requests_are_those_that_a_run_asks(tmp_path):
     ]
 
 
-def test_swapped_items_are_an_upper_bound_of_what_is_asked(tmp_path):
-    """They are other items' questions: counted as rows, asked once."""
-    design = study(controls=("swapped",))
+@pytest.mark.parametrize("decoding", [Decoding(), Decoding(temperature=0.7), Decoding(temperature=None)])
+def test_swapped_items_cost_what_a_run_asks_for_them(tmp_path, decoding):
+    """They are other items' questions, asked once; only what is sampled is drawn anew for them."""
+    design = study(Verification([VERIFY]), Text([FEEL], decoding=decoding), controls=("swapped",), repeats=2)
     _, engines = ask(design, tmp_path)
-    assert sum(one.n_requests for one in planned(design).estimates) == 12
-    assert engines["S"].n_asked == 6
-    assert planned(design, store=tmp_path).stored == {"S": (6, 6)}
+    assert sum(one.n_requests for one in planned(design).estimates) == engines["S"].n_asked
+    assert planned(design, store=tmp_path).stored == {"S": (engines["S"].n_asked,) * 2}
 
 
 def test_tokens_are_the_sum_over_all_requests():

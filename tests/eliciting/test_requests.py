@@ -190,7 +190,7 @@ def test_the_limit_holds_for_items_and_their_controls():
 
 
 def test_rotations_list_the_options_in_other_orders_under_names_of_their_own():
-    """T75: the order of the options is part of the question and never decides ties."""
+    """T75, X7: the order of the options is part of the question and never decides ties."""
     found = asked(study(Choice(OPTIONS, [WHICH], rotations=3), n_items=1))
     assert [one.phrasing for one in found] == ["which", "which (rotated by 1)", "which (rotated by 2)"]
     listed = [one.prompt.question.split("\n")[1:] for one in found]
@@ -319,19 +319,29 @@ CHANGES = {
 
 def test_protocols_differ_wherever_what_is_declared_differs():
     """T15, T38, T39: a protocol is told by its name, so that answers of two are never pooled."""
-    names = [protocol_of(asked(one)[0], "off") for one in (study(), *CHANGES.values())]
-    names.append(protocol_of(asked(study())[0], "default"))
+    names = [protocol_of(asked(one)[0], design=one, thinking="off") for one in (study(), *CHANGES.values())]
+    names.append(protocol_of(asked(study())[0], design=study(), thinking="default"))
     assert len(set(names)) == len(names)
 
 
 def test_item_criterion_and_repeat_are_no_part_of_a_protocol():
     design = study(repeats=2)
-    assert len({protocol_of(one, "off") for block in blocks(design) for one in requests(design, block)}) == 1
+    assert (
+        len(
+            {
+                protocol_of(one, design=design, thinking="off")
+                for block in blocks(design)
+                for one in requests(design, block)
+            }
+        )
+        == 1
+    )
 
 
 def test_the_wording_of_a_phrasing_whose_name_begins_like_anothers_is_part_of_its_protocol():
     first, second = Phrasing("does", "{criterion}?"), Phrasing("does it", "Is it {criterion}?")
     changed = replace(second, question="Is it {criterion} at all?")
+    design = study(Verification([first, second]), n_items=1)
     one, other = (asked(study(Verification([first, last]), n_items=1))[-1] for last in (second, changed))
     assert one.phrasing == other.phrasing == "does it"
-    assert protocol_of(one, "off") != protocol_of(other, "off")
+    assert protocol_of(one, design=design, thinking="off") != protocol_of(other, design=design, thinking="off")

@@ -124,7 +124,7 @@ def _expected(request: Request, reading: Reading) -> Answer:
 def _chosen(request: Request, reading: Reading) -> Iterator[Answer]:
     """Give each option's share of the probability of all options."""
     names = request.labels.names if request.labels else ()
-    low, high = share_bounds(np.exp(reading.low), np.exp(reading.high))
+    low, high = share_bounds(np.exp(reading.low), np.exp(reading.high), mass_high=reading.mass_high)
     exact = list(reading.low) == list(reading.high)
     for place, name in enumerate(names):
         least, most = float(low[place]), float(high[place])

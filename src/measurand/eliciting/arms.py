@@ -63,8 +63,6 @@ class Arm:
         Requests of the study, and those with a record.
     status : counter
         Rows of the answers (or outputs) table by status; of several attempts, the last one's.
-    first_status : counter
-        The same of first attempts.
     spent : dict of str to float
         ``prompt_tokens``, ``cached_tokens``, ``completion_tokens``, ``reasoning_tokens``, ``seconds``, ``cost``; all
         attempts together. Shared answers count where they stand.
@@ -87,7 +85,6 @@ class Arm:
     n_requests: int = 0
     n_answered: int = 0
     status: Counter[str] = field(default_factory=Counter)
-    first_status: Counter[str] = field(default_factory=Counter)
     spent: dict[str, float] = field(default_factory=dict)
     unknown: Counter[str] = field(default_factory=Counter)
     asked: Counter[int] = field(default_factory=Counter)
@@ -122,7 +119,6 @@ class Arms:
 
     def __init__(self, design: Design) -> None:
         self._design = design
-        self._seen: set[tuple[ArmName, str]] = set()
         self.of: dict[ArmName, Arm] = {}
 
     def _arm(self, asked: Asked, request: Request, readout: str) -> Arm:
@@ -136,12 +132,9 @@ class Arms:
         answer: Answer,
         record: Mapping[str, Any] | None,
         readout: str,
-        attempt: int,
     ) -> None:
         """Count one row of the answers table."""
         arm = self._arm(asked, request, readout)
-        if attempt == 1:
-            arm.first_status[answer.status] += 1
         # Not by its status: a reply may rate what nobody asked about, and a request may have failed.
         arm.is_asked[answer.criterion] = asks_about(request, answer.criterion)
         if not math.isnan(answer.value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +21,8 @@ from measurand.eliciting.system import Price, System
 MOST_FAILURES: Final = 25
 #: Batches of replies that are gathered before they are asked, so that second attempts fill batches, too.
 _BATCHES: Final = 4
+#: How far above 1 sums of probabilities may lie.
+_ROUNDING: Final = 1e-3
 
 
 @dataclass
@@ -90,6 +93,19 @@ def cost_of(price: Price, *, prompt: int, cached: int, completion: int) -> float
     """
     rate = price.input if price.cached is None else price.cached
     return ((prompt - cached) * price.input + cached * rate + completion * price.output) / price.per
+
+
+def fault_of(reading: Reading, request: Request) -> str:
+    """Return why a reading can be no answer (a model that overflowed gives NaN), blank if it can."""
+    n_labels = len(request.labels.names) if request.labels else 0
+    bounds = list(zip(reading.low, reading.high, strict=False))
+    if not len(reading.low) == len(reading.high) == n_labels:
+        return f"the engine gave {len(bounds)} probabilities for {n_labels} answers"
+    if any(math.isnan(value) for value in (*reading.low, *reading.high, reading.mass_high)):
+        return "the engine gave NaN for a probability: the model overflows in this precision"
+    if any(low > high or high > _ROUNDING for low, high in bounds) or not 0 <= reading.mass_high <= 1 + _ROUNDING:
+        return "the engine gave a probability above 1, or a lower bound above the upper one"
+    return ""
 
 
 class Asker:
@@ -226,17 +242,21 @@ class Asker:
             pending = list({one.key: one for one in found if one is not None and one.key not in failed}.values())
             if not pending:
                 return
+            # Until there is a reply: an engine that gave no outcome at all would otherwise be asked for ever.
+            failed.update(one.key for one in pending)
             prompts, decodings = [one.request.prompt for one in pending], [one.decoding for one in pending]
             for position, outcome in self._engine.generate(prompts, decodings):
                 one = pending[position]
                 self._keep(one.request, one.key, outcome, attempt=one.number)
-                if isinstance(outcome, Failure):
-                    failed.add(one.key)
+                if not isinstance(outcome, Failure):
+                    failed.discard(one.key)
                 if self.stopped:
                     break
 
     def _keep(self, request: Request, key: str, outcome: Reading | Reply | Failure, *, attempt: int) -> None:
         progress = self.progress
+        if isinstance(outcome, Reading) and (fault := fault_of(outcome, request)):
+            outcome = Failure(fault)
         # Systems that are the same model share answers, and so do requests that are the same: one record is enough.
         record = record_of(request, key, outcome, system=self._system.name, attempt=attempt)
         if isinstance(outcome, Failure) or key not in self._store:

@@ -161,9 +161,10 @@ def controlled(items: Sequence[Item], control: Control, *, n: int | None, seed: 
 
 def _others(items: Sequence[Item], rng: np.random.Generator) -> dict[int, int]:
     """Return for each item the place of the one that is shown instead."""
-    if len(items) == 1:
+    if len(items) < 2:
+        there = f"{items[0].name!r} is the only item asked about" if items else "there is no item"
         raise MeasurandError(
-            f"{items[0].name!r} is the only item, and no other can be shown for it; leave the control 'swapped' out"
+            f"{there}, and no other can be shown for it; ask about more, or leave the control 'swapped' out"
         )
     alike: dict[tuple[str, bytes], list[int]] = {}
     for i in rng.permutation(len(items)).tolist():

@@ -100,7 +100,13 @@ def _proven(elicited: Elicited, rows: Sequence[Row]) -> Finding:
         )
     if untested and len(untested) == len(elicited.asked):
         return Finding(
-            "engine-tested", question, "undetermined", "No engine was tested: nothing was asked.", source=_OURS
+            "engine-tested",
+            question,
+            "undetermined",
+            "No engine was tested: nothing was asked."
+            if all(one.progress.done == 0 for one in elicited.asked)
+            else "The engines have no test for what was asked of them.",
+            source=_OURS,
         )
     n = sum(len(one.proofs) for one in elicited.asked)
     return Finding("engine-tested", question, "pass", f"{n} of {n} tests passed.{noise}", rows=where, source=_OURS)

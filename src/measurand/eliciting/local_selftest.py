@@ -76,6 +76,7 @@ def prove(
     except _REFUSALS as error:
         return Outcome(None, [Proof("cold_cached", False, f"A plain pass failed: {_first_line(error)}.", limit=limit)])
     failed: list[str] = []
+    worsts: list[float] = []
     for way in WAYS:
         if way in ("packed", "expanded") and not model.is_plain:
             failed.append(f"{way}: the cache holds states that can't be shared")
@@ -88,12 +89,13 @@ def prove(
         worst = max(values.values())
         if worst <= limit:
             return Outcome(way, [*_proofs(way, values, limit, failed, len(tried)), _head(model)])
+        worsts.append(worst)
         failed.append(f"{way}: log-odds moved by {worst:.2g}")
     statement = (
         f"no way of reading gives the same answers twice within {limit:g} log-odds: {'; '.join(failed)}; use "
         "float32, another device or attention, or declare a larger tolerance"
     )
-    return Outcome(None, [Proof("cold_cached", False, statement, limit=limit)])
+    return Outcome(None, [Proof("cold_cached", False, statement, min(worsts, default=None), limit)])
 
 
 class _Trial:

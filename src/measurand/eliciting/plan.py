@@ -29,7 +29,8 @@ class Estimate:
     system, readout, control : str
         The arm.
     n_requests : int
-        Requests at the first attempt.
+        Requests at the first attempt; 0 where all of them are the items' own: an item that is shown in the place of
+        another is asked what it was asked itself, and once.
     prompt_tokens : int
         Tokens of their prompts, prefixes that are shared counted every time.
     completion_tokens : int
@@ -108,6 +109,16 @@ def plan(
     return Plan(estimates, _stored(design, engines, store, shown), objections)
 
 
+def _is_asked_already(engine: Engine, readout: Readout, control: str) -> bool:
+    """Whether a control's requests are the items' own, which they are but for samples with seeds of their own."""
+    if control != "swapped":
+        return False
+    if not isinstance(readout, Generative | Text):
+        return True
+    is_sampled = readout.decoding.temperature is None or readout.decoding.temperature > 0
+    return not is_sampled or (readout.decoding.seed is None and engine.abilities().seed is not True)
+
+
 def _estimate(design: Design, system: System, engine: Engine, readout: Readout, own: Sequence[Block]) -> Estimate:
     first = [request for request in requests(design, own[0]) if request.readout is readout]
     of_question = [_tokens(engine, request.prompt) for request in first]
@@ -116,6 +127,8 @@ def _estimate(design: Design, system: System, engine: Engine, readout: Readout, 
         request = next(one for one in requests(design, block) if one.readout is readout)
         of_item.append(_tokens(engine, request.prompt))
     n, n_items = len(first), len(own)
+    if _is_asked_already(engine, readout, own[0].control):
+        n = n_items = 0
     prompt = sum(of_question) * n_items + n * sum(of_item) - n * n_items * of_question[0]
     is_reply = isinstance(readout, Generative | Text)
     each = readout.decoding.max_tokens if isinstance(readout, Generative | Text) else 1

@@ -309,7 +309,7 @@ def decoding_of(request: Request, *, attempt: int, design: Design, takes_seed: b
     return replace(decoding, seed=int.from_bytes(digest[:4]) & 0x7FFFFFFF)
 
 
-def protocol_of(request: Request, thinking: str) -> str:
+def protocol_of(request: Request, *, design: Design, thinking: str) -> str:
     """Return the name of what was declared for a request, item and criterion aside: twelve digits of a hash.
 
     Rows whose protocols differ are never pooled.
@@ -328,6 +328,11 @@ def protocol_of(request: Request, thinking: str) -> str:
         "message": readout.message,
         "thinking": thinking,
     }
+    if isinstance(readout, Generative | ScaleReading):
+        declared["scale"] = {name: scale.describe() for name, scale in design.scale.items()}
+    if isinstance(readout, Generative):
+        # All of them stand in one prompt.
+        declared["criteria"] = list(design.criteria)
     if isinstance(readout, Generative | Text):
         declared |= {
             "decoding": decoding_values(readout.decoding),

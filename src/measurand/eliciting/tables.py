@@ -148,7 +148,7 @@ class Tables:
                 for line in self._of_system(asked, store, replies, outputs, counts):
                     writer.writerow(line.cells())
                     counts[ANSWERS] += 1
-                    self.arms.count(line.asked, line.request, line.answer, line.record, line.readout, line.attempt)
+                    self.arms.count(line.asked, line.request, line.answer, line.record, line.readout)
         for name, n in counts.items():
             if not n:
                 files.pop(name).unlink()
@@ -163,7 +163,9 @@ class Tables:
             for request in requests(self._elicited.design, block):
                 named = request.readout.name, request.phrasing, request.prefill
                 if named not in protocols:
-                    protocols[named] = protocol_of(request, asked.system.thinking)
+                    protocols[named] = protocol_of(
+                        request, design=self._elicited.design, thinking=asked.system.thinking
+                    )
                 protocol = protocols[named]
                 if is_graded(request.readout):
                     for answer, record in self._readings(request, asked, store):

@@ -98,13 +98,15 @@ def expected_value(values: FloatArray, low: FloatArray, high: FloatArray) -> Bou
     return Bounded((lowest + highest) / 2, lowest, highest)
 
 
-def share_bounds(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+def share_bounds(low: FloatArray, high: FloatArray, *, mass_high: float = np.inf) -> tuple[FloatArray, FloatArray]:
     r"""Return the bounds of each probability as a share of all of them.
 
     Parameters
     ----------
     low, high : ndarray of float, shape (n_labels,)
         Bounds of the probabilities of labels.
+    mass_high : float
+        Largest possible sum of all of them.
 
     Returns
     -------
@@ -113,7 +115,10 @@ def share_bounds(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatAr
 
     Notes
     -----
-    .. math:: \frac{l_i}{l_i + \sum_{j \ne i} h_j} \le \frac{p_i}{\sum_j p_j} \le \frac{h_i}{h_i + \sum_{j \ne i} l_j}
+    .. math::
+
+        \frac{l_i}{l_i + \min(\sum_{j \ne i} h_j,\ m - l_i)} \le \frac{p_i}{\sum_j p_j}
+        \le \frac{h_i}{h_i + \sum_{j \ne i} l_j}
 
     Examples
     --------
@@ -122,5 +127,6 @@ def share_bounds(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatAr
     """
     # Sums of the others, not differences from the sum of all: those are off by a rounding error, and shares above 1.
     others = 1.0 - np.eye(len(low))
+    most = np.minimum(others @ high, np.maximum(mass_high - low, 0.0))
     with np.errstate(invalid="ignore", divide="ignore"):
-        return low / (low + others @ high), high / (high + others @ low)
+        return low / (low + most), high / (high + others @ low)

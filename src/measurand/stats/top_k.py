@@ -21,14 +21,6 @@ class Bounds(NamedTuple):
     mass_high: float
 
 
-class Shares(NamedTuple):
-    """Smallest and largest possible share of each label in the mass of all; NaN with a reason where undefined."""
-
-    low: FloatArray
-    high: FloatArray
-    undefined: str = ""
-
-
 def bounds(
     shown: FloatArray,
     whole: BoolArray,
@@ -92,40 +84,3 @@ def bounds(
         mass_low=min(float(smallest[whole.any(axis=0)].sum()), 1.0),
         mass_high=min(float(largest[possible.any(axis=0)].sum()) + together, 1.0),
     )
-
-
-def shares(low: FloatArray, high: FloatArray, *, mass_high: float = 1.0) -> Shares:
-    """Return the bounds of each label's share, its probability divided by the probability of all labels.
-
-    Parameters
-    ----------
-    low, high : ndarray, shape (n_labels,)
-        Bounds of the labels' probabilities.
-    mass_high : float
-        Largest possible probability of all labels together.
-
-    Returns
-    -------
-    Shares
-        In [0, 1]; undefined where no label was seen at all, which says nothing about their ratio.
-
-    Notes
-    -----
-    The smallest share has the label at its lower and all others at their upper bounds, but together with it at most
-    at `mass_high`; the largest share has it at its upper and the others at their lower bounds.
-
-    Examples
-    --------
-    >>> found = shares(np.array([0.6, 0.3]), np.array([0.64, 0.34]))
-    >>> found.low.round(4).tolist(), found.high.round(4).tolist()
-    ([0.6383, 0.3191], [0.6809, 0.3617])
-    """
-    if not low.sum() > 0:
-        return Shares(np.full(len(low), np.nan), np.full(len(low), np.nan), "no answer was among the likeliest tokens")
-    others_high = np.minimum(high.sum() - high, np.maximum(mass_high - low, 0.0))
-    others_low = low.sum() - low
-    # A difference of sums can fall below zero by a rounding error, which would make a share larger than 1.
-    others_low = np.maximum(others_low, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        least, most = low / (low + others_high), high / (high + others_low)
-    return Shares(np.where(low > 0, least, 0.0), np.where(high > 0, most, 0.0))
