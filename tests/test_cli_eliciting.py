@@ -243,6 +243,9 @@ def test_progress_is_drawn_on_a_terminal_and_nowhere_else(run, study, monkeypatc
     path = study(replace=[('name = "small"', 'name = "other"'), ('name = "F"', 'name = "[red]F"')])
     assert run("elicit", path).status == 0
     assert f"{EACH} of {EACH}" in terminal.getvalue()
+    first, _, after = terminal.getvalue().partition(f"{EACH} of {EACH}")
+    assert "loading and testing" in first
+    assert "writing tables and page" in after
     assert "[red]F" in terminal.getvalue()
 
 
@@ -309,8 +312,37 @@ def test_check_counts_the_tokens_of_every_prompt(run, study, monkeypatch):
     }
     assert sorted(costs) == pytest.approx(sorted(expected), rel=1e-12)
     monkeypatch.setattr(FakeEngine, "count", lambda *_: None)
-    assert "about " in run("check", path).out
     assert "four characters count as a token" in run("check", path).out
+
+
+def test_what_was_not_counted_is_no_upper_bound_and_little_money_is_not_none(run, study, monkeypatch):
+    path = study()
+    ended = run("check", path)
+    assert "requests, at most USD 1" in ended.out
+    assert "about" not in ended.out
+    monkeypatch.setattr(FakeEngine, "count", lambda *_: None)
+    ended = run("check", path)
+    assert "requests, about USD 1" in ended.out
+    assert "at most USD" not in ended.out
+    cheap = study(replace=[("input = 1000, output = 5000", "input = 0.001, output = 0.001")])
+    ended = run("check", cheap)
+    assert "requests, about USD 0.01;" in ended.out
+    assert "USD 0.00" not in ended.out
+
+
+def test_a_blank_control_of_texts_is_said_to_be_asked_once(run, study):
+    path = study(replace=[('"shuffled"', '"shuffled", "blank"')])
+    assert "blank: items that look alike without their content are asked about once" in run("check", path).out
+    assert "blank:" not in run("check", study()).out
+
+
+def test_a_key_that_is_not_set_is_noted_beforehand(run, study, monkeypatch):
+    monkeypatch.delenv("SOME_KEY", raising=False)
+    server = 'name = "G"\nurl = "http://127.0.0.1:9/v1"\napi_key_env = "SOME_KEY"'
+    path = study(replace=[('name = "G"\nengine = "fake"', server)])
+    assert "Note: system G: the environment variable SOME_KEY is not set" in run("check", path).out
+    monkeypatch.setenv("SOME_KEY", "anything")
+    assert "SOME_KEY" not in run("check", path).out
 
 
 def test_check_names_what_an_engine_cannot_do_with_status_1_and_elicit_refuses_it(run, study, tmp_path, monkeypatch):

@@ -310,7 +310,8 @@ def test_a_misspelt_key_is_refused_wherever_it_stands(place):
         ({"elicit": ASKED + "[elicit.generative]\ndecoding = { max_tokens = 'x' }\n"}, "max_tokens is 'x'; expected"),
         ({"elicit": ASKED + "[elicit.generative]\nrule = { keys = 'some' }\n"}, "keys is 'some'; expected 'all' or"),
         ({"elicit": ASKED + "repeats = true\n"}, "elicit.repeats is true; expected a whole number"),
-        ({"elicit": '[elicit]\nreadouts = ["verificaton"]'}, "did you mean 'verification'?"),
+        ({"elicit": '[elicit]\nreadouts = ["verificaton"]'},
+         "'scale', 'text', 'binarized' or 'double_centred'; did you mean 'verification'?"),
         ({"elicit": '[elicit]\nreadouts = "verification"'}, "elicit.readouts is 'verification'; expected a list"),
         ({"elicit": ASKED + 'controls = ["blnk"]\n'}, "elicit.controls[1] is 'blnk'; expected 'blank', 'swapped'"),
         ({"elicit": ASKED + 'controls = ["blank", "blank"]\n'}, "'blank' twice in controls"),
@@ -330,7 +331,14 @@ def test_a_misspelt_key_is_refused_wherever_it_stands(place):
         ({"system": FAKE + "price = { input = -1 }\n"}, "system[1].price.input is -1; expected a number of at least 0"),
         ({"system": FAKE + "price = { currency = 'dollar' }\n"}, "system[1].price.currency is 'dollar'"),
         ({"system": FAKE + "template_options = { at = 2026-01-01 }\n"}, "holds a date, which JSON has not"),
-        ({"system": ""}, "system is missing"),
+        ({"system": ""}, "system is missing; begin it with [[system]]"),
+        ({"elicit": ""}, "elicit is missing; begin it with [elicit]"),
+        ({"system": FAKE.replace("[[system]]", "[system]")}, "system is a table; expected tables that begin with [["),
+        ({"elicit": ASKED + "phrasing = 2\n"},
+         "elicit.phrasing is 2; expected tables that begin with [[elicit.phrasing]]; did you mean 'phrasings'?"),
+        ({"elicit": '[elicit]\nreadout = ["scale"]\n'},
+         "elicit.readout[1] is 'scale'; expected tables that begin with [[elicit.readout]]; did you mean 'readouts'?"),
+        ({"elicit": ASKED + "verification = 1\n"}, "elicit.verification is 1; expected a table"),
         ({"more": "[bogus]\na = 1\n"}, "bogus is no key of this table; allowed are audit, data, elicit"),
         ({"more": "[score]\nstatistc = 'x'\n"}, "score.statistc is no key of this table; did you mean 'statistic'?"),
     ],
@@ -350,6 +358,10 @@ def test_all_problems_are_told_at_once_and_ten_are_listed(write):
     assert lines[0].endswith("study.toml: 14 things are wrong")
     assert len(lines) == 12
     assert lines[-1] == "  and 4 more"
+    # What only follows from another problem is none of its own.
+    assert problems(write(scale="[scale]\nlow = 7\nhigh = 0\n", elicit=GENERATIVE)) == (
+        "scale: bounds 7:0; the low one must be below the high one",
+    )
     few = problems(write(system=FAKE + FAKE, elicit='[elicit]\nreadouts = ["choice", "binarized"]\n'))
     assert len(few) == 3
 
@@ -359,6 +371,7 @@ def test_all_problems_are_told_at_once_and_ten_are_listed(write):
     [
         (b'[study\nname = "x"\n', "line 1, column 7"),
         (b'[study]\nname = "a"\nname = "b"\n', "line 3"),
+        (b"[study]\n[data.columns]\n[data.columns]\n", r"declare \[data\.columns\] twice \(at line 3"),
         (b'[study]\nname = "\xff"\n', "line 2 is not UTF-8"),
         (b"a = " + b"[" * 5000, "TOML|nested too deeply"),
     ],
@@ -509,6 +522,7 @@ def test_criteria_come_from_a_list_a_file_a_column_or_what_people_rated(write, t
         'ratings = "r.csv"\ncriteria = { column = "qq" }': "no column 'qq'",
         'criteria = { file = "none.txt" }': "cannot be read",
         'criteria = { preset = "emonet" }': "did you mean",
+        'criteria = { preset = "two-emojis" }': "asks for texts and has none",
         "criteria = []": "there are none",
         "": "there are none",
     }.items():
@@ -559,7 +573,9 @@ def test_a_wording_goes_to_the_readout_that_it_names(write):
     ],
 )
 def test_a_wording_that_cannot_be_asked_is_refused(write, elicit, said):
-    assert said in refused(write(elicit=elicit))
+    wrong = refused(write(elicit=elicit))
+    assert said in wrong
+    assert wrong.count("readout") <= 1 + ("phrasing[1].readout" in wrong)
 
 
 def test_what_values_mean_stands_behind_the_scale_in_prompts(write):

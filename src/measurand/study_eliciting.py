@@ -22,6 +22,7 @@ from measurand.eliciting.run import elicit as ask_all
 from measurand.eliciting.tables import ANSWERS, OUTPUTS, REPLIES, Tables
 from measurand.result import MeasurandError, Result
 from measurand.scoring import gates
+from measurand.scoring.gates import NOISE
 from measurand.study import check_out, manifest, write_run
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 STORE: Final = "store"
 RUN: Final = "elicit"
 PROTOCOL: Final = "protocol.json"
+FEWEST_REPLICATES: Final = 100
+#: Noise of a probability above which nothing is a decision any more.
+MOST_NOISE: Final = 0.5
 
 
 @dataclass(frozen=True)
@@ -218,6 +222,8 @@ def run_elicitation(
     MeasurandError
         As for `measurand.eliciting.run.elicit`, and if the folder cannot be written.
     """
+    if replicates < FEWEST_REPLICATES:
+        raise MeasurandError(f"{replicates} replicates; an interval needs at least {FEWEST_REPLICATES}")
     folder = out / RUN
     check_out(folder)
     elicited = ask_all(design, out / STORE, limit=limit, asks=asks, watch=watch, opened=opened)
@@ -232,7 +238,7 @@ def run_elicitation(
         }
         present = {row.analysis for row in rows} | {"elicitation"}
         found = findings.findings(elicited, tables.arms, rows)
-        gated = _gates(design, Path(temporary) / ANSWERS, replicates=replicates, confidence=confidence)
+        gated = _gates(elicited, Path(temporary) / ANSWERS, replicates=replicates, confidence=confidence)
         result = Result(
             [*rows, *gated.rows],
             {**{name: one for name, one in settings.items() if name in present}, **gated.settings},
@@ -244,15 +250,24 @@ def run_elicitation(
     return Elicitation(result, elicited, folder)
 
 
-def _gates(design: Design, path: Path, *, replicates: int, confidence: float) -> Result:
+def _gates(elicited: Elicited, path: Path, *, replicates: int, confidence: float) -> Result:
     """Ask of what was answered whether it may be scored; of repeats the first, and nothing of what is derived."""
     if not path.is_file():
         return Result([])
-    table = read_table(path)
+    table, design = read_table(path), elicited.design
     asked = [readout.name for readout in design.readouts]
     answers = read_answers(table[(table["repeat"].astype(int) == 0) & table["readout"].isin(asked)])
     if not answers.is_answered.any():
         return Result([])
     examples = {tuple(one.rule.example) for one in design.readouts if isinstance(one, Generative)}
     example = next(iter(examples)) if len(examples) == 1 else ()
-    return gates(answers, example=example, replicates=replicates, confidence=confidence, seed=design.seed)
+    # A probability moves by at most a quarter of what its log-odds move by.
+    found = [proof.value / 4 for one in elicited.asked for proof in one.proofs if proof.value is not None]
+    return gates(
+        answers,
+        example=example,
+        noise=min(max(found), MOST_NOISE) if found else NOISE,
+        replicates=replicates,
+        confidence=confidence,
+        seed=design.seed,
+    )

@@ -17,7 +17,7 @@ from measurand.eliciting.local import LocalEngine  # noqa: E402
 from measurand.eliciting.prompt import Prompt  # noqa: E402
 from measurand.eliciting.system import System  # noqa: E402
 
-torch.set_num_threads(2)
+torch.set_num_threads(1)  # several threads wait for each other on a machine that is shared
 
 YES_NO = Labels({"yes": ("yes",), "no": ("no",)})
 RATINGS = Labels({str(number): (str(number),) for number in range(11)}, are_numerals=True)
@@ -44,7 +44,7 @@ def engine(smollm2):
 
 @pytest.fixture(scope="module")
 def readings(engine):
-    assert all(proof.passed for proof in engine.prove(prompts()[:4], YES_NO))
+    assert all(proof.passed for proof in engine.prove(prompts()[:3], YES_NO))
     return dict(engine.read(prompts(), YES_NO))
 
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
 from measurand.eliciting.arms import Arm, ArmName, Arms
-from measurand.eliciting.declared import Design, Verification
+from measurand.eliciting.declared import Choice, Design, Verification
+from measurand.eliciting.requests import ROTATED
 from measurand.eliciting.run import Asked, Elicited
 from measurand.result import Key, Row
-from measurand.stats.acquiescence import shares
+from measurand.stats.acquiescence import share_intervals, shares
 from measurand.stats.inference import FloatArray, percentile_interval, stream
 
 _SHARES: Final = ("share_item", "share_question", "share_rest")
 _BOOTSTRAP: Final = "percentile bootstrap"
+_JACKKNIFE: Final = "jackknife of the log-odds of the share, t"
 _DESCRIBES: Final = "describes the requests of this run; no inference"
 #: Numbers of items and questions below which there is no variation to divide.
 _FEWEST: Final = 2
@@ -43,11 +46,11 @@ def rows(elicited: Elicited, arms: Arms, *, replicates: int, confidence: float) 
         out += _attempts(name, arm)
     for asked in elicited.asked:
         out += _proofs(asked)
-    seed = elicited.design.seed
     for name, arm in arms.of.items():
         if arm.log_odds and name.readout in _verified(elicited.design):
-            out += _acquiescence(name, arm, replicates=replicates, confidence=confidence, seed=seed)
+            out += _acquiescence(name, arm, confidence=confidence)
     out += _yes_excess(elicited.design, arms, replicates=replicates, confidence=confidence)
+    out += _first_place(elicited.design, arms, replicates=replicates, confidence=confidence)
     for name, arm in arms.of.items():
         out += _repeats(name, arm)
     return out
@@ -61,8 +64,10 @@ def _of_arm(name: ArmName, arm: Arm) -> Iterator[Row]:
     def row(statistic: str, value: float, note: str = "") -> Row:
         return Row("elicitation", name.keys, statistic, float(value), note=note)
 
-    yield row("n_requests", arm.n_requests)
-    yield row("n_answered", arm.n_answered)
+    # What is derived was never requested.
+    if arm.n_requests:
+        yield row("n_requests", arm.n_requests)
+        yield row("n_answered", arm.n_answered)
     for status, n in sorted(arm.status.items()):
         yield row(f"n_{status}", n)
     if arm.is_asked:
@@ -76,7 +81,8 @@ def _of_arm(name: ArmName, arm: Arm) -> Iterator[Row]:
             ("mass_min", mass.min()),
             ("share_top_is_answer", arm.top_in / len(mass)),
         ):
-            yield row(statistic, value, _DESCRIBES)
+            is_least = statistic.startswith("mass") and any(one > 0 for one in arm.width)
+            yield row(statistic, value, f"at least, of what was shown; {_DESCRIBES}" if is_least else _DESCRIBES)
         outside = ", ".join(f"{text!r} {total / len(mass):.2g}" for text, total in arm.outside.most_common(5))
         yield row("n_readings", len(mass), f"likeliest tokens outside the answers, mean probability: {outside}")
     if arm.width:
@@ -84,14 +90,23 @@ def _of_arm(name: ArmName, arm: Arm) -> Iterator[Row]:
         if np.any(width > 0):
             yield row("width_median", np.median(width), _DESCRIBES)
             yield row("width_max", width.max(), _DESCRIBES)
+    if arm.shared:
+        note = (
+            "answers to requests that are the very same as earlier ones, whose tokens, time and cost count there alone"
+        )
+        yield row("shared_answers", arm.shared, note)
     for spent in ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens", "seconds", "cost"):
-        if spent in arm.spent:
-            unknown = arm.unknown[spent]
+        unknown = arm.unknown[spent]
+        if spent == "cost" and unknown:
+            reason = f"the engine did not say how many tokens {unknown} requests took"
+            yield Row("elicitation", name.keys, spent, math.nan, undefined=reason)
+        elif spent in arm.spent:
             yield row(spent, arm.spent[spent], f"the engine did not say for {unknown} requests" if unknown else "")
 
 
 def _attempts(name: ArmName, arm: Arm) -> Iterator[Row]:
-    if max(arm.asked, default=1) == 1 and not arm.problems:
+    # A reading is taken once, and nothing accepts or refuses it.
+    if arm.mass or (max(arm.asked, default=1) == 1 and not arm.problems):
         return
     accepted = 0
     first = arm.asked[1]
@@ -113,7 +128,7 @@ def _proofs(asked: Asked) -> Iterator[Row]:
             yield Row("proofs", keys, "difference", proof.value, note=note)
 
 
-def _acquiescence(name: ArmName, arm: Arm, *, replicates: int, confidence: float, seed: int) -> Iterator[Row]:
+def _acquiescence(name: ArmName, arm: Arm, *, confidence: float) -> Iterator[Row]:
     table = arm.table()
     n_items, n_questions = table.shape
     if n_items < _FEWEST or n_questions < _FEWEST:
@@ -121,16 +136,51 @@ def _acquiescence(name: ArmName, arm: Arm, *, replicates: int, confidence: float
         for statistic in _SHARES:
             yield Row("acquiescence", name.keys, statistic, math.nan, undefined=reason)
         return
-    rng = stream(seed, "acquiescence", *map(str, name.keys.values()))
-    weight = rng.multinomial(n_items, np.full(n_items, 1 / n_items), size=replicates).astype(float)
-    found, draws = shares(table)[0], shares(table, weight)
-    for place, statistic in enumerate(_SHARES):
-        if math.isnan(found[place]):
+    found, intervals = shares(table)[0], share_intervals(table, confidence=confidence)
+    notes = [_left_out(arm, n_items, n_questions), _bounded(arm)]
+    for statistic, value, interval in zip(_SHARES, found.tolist(), intervals, strict=True):
+        if math.isnan(value):
             yield Row("acquiescence", name.keys, statistic, math.nan, undefined="all log-odds are the same")
-            continue
-        yield _with_interval(
-            "acquiescence", name.keys, statistic, float(found[place]), draws[:, place], confidence, n_items
+        elif math.isnan(interval.low):
+            why = "no interval: too few items, or nothing varies but one of the three"
+            note = "; ".join(part for part in (*notes, why) if part)
+            yield Row("acquiescence", name.keys, statistic, value, n_items=n_items, note=note)
+        else:
+            yield Row(
+                "acquiescence",
+                name.keys,
+                statistic,
+                value,
+                low=interval.low,
+                high=interval.high,
+                confidence=confidence,
+                method=_JACKKNIFE,
+                unit="item",
+                n_items=n_items,
+                note="; ".join(part for part in notes if part),
+            )
+    if not math.isnan(found[0]):
+        # Means of Q answers that have nothing in common vary, too: by a (Q - 1)th of what is neither's.
+        by_chance = float(found[2]) / (n_questions - 1)
+        note = (
+            f"share_item of {n_questions} questions whose log-odds vary from item to item independently of each other"
         )
+        yield Row("acquiescence", name.keys, "share_item_if_independent", by_chance, n_items=n_items, note=note)
+
+
+def _left_out(arm: Arm, n_items: int, n_questions: int) -> str:
+    n, silent = len(arm.items) - n_items, len(arm.is_asked) - n_questions
+    told = [
+        f"{n} items without log-odds for every question are left out" if n else "",
+        f"{silent} questions without any log-odds are left out" if silent else "",
+    ]
+    return "; ".join(one for one in told if one)
+
+
+def _bounded(arm: Arm) -> str:
+    """Say how many answers are middles of what is known, from which nothing but bounds follows."""
+    n = sum(one > 0 for one in arm.width)
+    return f"{n} of {len(arm.width)} answers are middles of bounds" if n else ""
 
 
 def _with_interval(
@@ -168,17 +218,60 @@ def _yes_excess(design: Design, arms: Arms, *, replicates: int, confidence: floa
                 if known:
                     # Both are P(there); the yes of the negated wording is its complement.
                     by_item.setdefault(item, []).append(float(np.mean(known)) + (1 - there) - 1)
-            means = np.array([np.mean(values) for values in by_item.values()])
-            if len(means) < _FEWEST:
-                why = f"{len(means)} items answered under a wording and its opposite; it takes at least 2"
-                yield Row("acquiescence", name.keys, "yes_excess", math.nan, undefined=why)
-                continue
-            rng = stream(design.seed, "yes_excess", *map(str, name.keys.values()))
-            weight = rng.multinomial(len(means), np.full(len(means), 1 / len(means)), size=replicates)
-            draws = weight @ means / len(means)
-            yield _with_interval(
-                "acquiescence", name.keys, "yes_excess", float(means.mean()), draws, confidence, len(means)
-            )
+            yield _mean_over_items(name, "yes_excess", by_item, design, replicates=replicates, confidence=confidence)
+
+
+def _mean_over_items(
+    name: ArmName,
+    statistic: str,
+    by_item: Mapping[str, Sequence[float]],
+    design: Design,
+    *,
+    replicates: int,
+    confidence: float,
+) -> Row:
+    """Return the mean over items of each item's mean, with its interval, items redrawn."""
+    means = np.array([np.mean(values) for values in by_item.values()])
+    if len(means) < _FEWEST:
+        why = f"{len(means)} items answered both ways; it takes at least 2"
+        return Row("acquiescence", name.keys, statistic, math.nan, undefined=why)
+    rng = stream(design.seed, statistic, *map(str, name.keys.values()))
+    weight = rng.multinomial(len(means), np.full(len(means), 1 / len(means)), size=replicates)
+    draws = weight @ means / len(means)
+    return _with_interval("acquiescence", name.keys, statistic, float(means.mean()), draws, confidence, len(means))
+
+
+def _first_place(design: Design, arms: Arms, *, replicates: int, confidence: float) -> Iterator[Row]:
+    """Give how much larger an option's share is where it is listed first than where it is not."""
+    for readout in design.readouts:
+        if not isinstance(readout, Choice) or readout.rotations < _FEWEST:
+            continue
+        options = list(readout.options)
+        for phrasing in readout.phrasings:
+            turned = [phrasing.name + ROTATED.format(turn) * (turn > 0) for turn in range(readout.rotations)]
+            for name in [one for one in arms.of if one.readout == readout.name and one.phrasing == turned[0]]:
+                orders = [arms.of.get(replace(name, phrasing=one), Arm()).answers for one in turned]
+                yield _mean_over_items(
+                    name,
+                    "first_place_excess",
+                    _firsts(orders, options),
+                    design,
+                    replicates=replicates,
+                    confidence=confidence,
+                )
+
+
+def _firsts(orders: Sequence[Mapping[tuple[int, str, str], float]], options: Sequence[str]) -> dict[str, list[float]]:
+    """Return by item each option's share in the order that lists it first, less its mean share in the others."""
+    found: dict[str, list[float]] = {}
+    for turn, here in enumerate(orders):
+        for (repeat, item, option), first in here.items():
+            elsewhere = [
+                one[repeat, item, option] for one in orders if one is not here and (repeat, item, option) in one
+            ]
+            if option == options[turn] and elsewhere:
+                found.setdefault(item, []).append(first - float(np.mean(elsewhere)))
+    return found
 
 
 def _repeats(name: ArmName, arm: Arm) -> Iterator[Row]:

@@ -12,7 +12,8 @@ import numpy as np
 
 from measurand.eliciting.answered import Answer, asks_about, unanswered
 from measurand.eliciting.asking import cost_of
-from measurand.eliciting.declared import Design, Text
+from measurand.eliciting.declared import Choice, Design, Text
+from measurand.eliciting.labels import Labels
 from measurand.eliciting.replies import Attempts
 from measurand.eliciting.requests import Request
 from measurand.result import Key
@@ -27,6 +28,8 @@ _TOKENS = {
     "completion_tokens": "n_completion",
     "reasoning_tokens": "n_reasoning",
 }
+#: What stands for a part of a character.
+_PART = "\N{REPLACEMENT CHARACTER}"
 
 
 @dataclass(frozen=True, order=True)
@@ -60,12 +63,15 @@ class Arm:
     Parameters
     ----------
     n_requests, n_answered : int
-        Requests of the study, and those with a record.
+        Requests of the study, and those with a record; none for what is derived.
     status : counter
         Rows of the answers (or outputs) table by status; of several attempts, the last one's.
     spent : dict of str to float
         ``prompt_tokens``, ``cached_tokens``, ``completion_tokens``, ``reasoning_tokens``, ``seconds``, ``cost``; all
-        attempts together. Shared answers count where they stand.
+        attempts together. An answer that several requests share (an item shown in the place of another, systems that
+        are the same) counts once, in the first arm.
+    shared : int
+        Answers whose tokens were counted before.
     unknown : counter
         Records in which the engine did not say a number of tokens.
     asked, accepted : counter
@@ -74,10 +80,13 @@ class Arm:
         Criterion to whether it was ever asked.
     log_odds : dict
         (repeat, item, criterion) to log-odds of a yes to the question as it was worded.
+    items : set of str
+        Items asked about.
     mass, width : list of float
         Of each reading.
     top_in : int
-        Readings whose likeliest token is an answer.
+        Readings whose likeliest token is an answer, or begins a word of several tokens that is likelier than whatever
+        is no answer.
     outside : counter
         Tokens outside the answer set to the sum of their probabilities.
     """
@@ -86,6 +95,7 @@ class Arm:
     n_answered: int = 0
     status: Counter[str] = field(default_factory=Counter)
     spent: dict[str, float] = field(default_factory=dict)
+    shared: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
     asked: Counter[int] = field(default_factory=Counter)
     accepted: Counter[int] = field(default_factory=Counter)
@@ -93,6 +103,7 @@ class Arm:
     is_asked: dict[str, bool] = field(default_factory=dict)
     log_odds: dict[tuple[int, str, str], float] = field(default_factory=dict)
     answers: dict[tuple[int, str, str], float] = field(default_factory=dict)
+    items: set[str] = field(default_factory=set)
     mass: list[float] = field(default_factory=list)
     width: list[float] = field(default_factory=list)
     top_in: int = 0
@@ -120,6 +131,7 @@ class Arms:
     def __init__(self, design: Design) -> None:
         self._design = design
         self.of: dict[ArmName, Arm] = {}
+        self._spent: set[bytes] = set()
 
     def _arm(self, asked: Asked, request: Request, readout: str) -> Arm:
         name = ArmName(asked.system.name, readout, request.phrasing, request.prefill, request.control)
@@ -135,16 +147,16 @@ class Arms:
     ) -> None:
         """Count one row of the answers table."""
         arm = self._arm(asked, request, readout)
-        # Not by its status: a reply may rate what nobody asked about, and a request may have failed.
-        arm.is_asked[answer.criterion] = asks_about(request, answer.criterion)
+        arm.items.add(request.item)
+        if not isinstance(request.readout, Choice):
+            # Not by its status: a reply may rate what nobody asked about, and a request may have failed.
+            arm.is_asked[answer.criterion] = asks_about(request, answer.criterion)
         if not math.isnan(answer.value):
             arm.answers[request.repeat, request.item, answer.criterion] = answer.value
         is_reading = request.labels is not None and readout == request.readout.name
         if not is_reading:
             if request.labels is not None:
                 arm.status[answer.status] += 1
-                arm.n_requests += 1
-                arm.n_answered += not math.isnan(answer.value)
             return
         arm.status[answer.status] += 1
         if answer.problem:
@@ -166,8 +178,8 @@ class Arms:
             arm.asked[1] += 1
             arm.accepted[1] += 1
             arm.mass.append(answer.mass)
-            labels, top = request.labels, str(record["top"])
-            arm.top_in += bool(labels and (labels.of(top) or labels.begins(top)))
+            labels = request.labels
+            arm.top_in += labels is not None and _is_answered_first(labels, record)
             for text, probability in record["others"]:
                 # Two tokens may have one text: their probabilities add up.
                 if not (labels and labels.begins(text)):
@@ -198,14 +210,43 @@ class Arms:
             arm.status[last.status] += 1
 
     def _spend(self, arm: Arm, asked: Asked, record: Mapping[str, Any]) -> None:
+        address = bytes.fromhex(record["key"])[:16]
+        if address in self._spent:
+            arm.shared += 1
+            return
+        self._spent.add(address)
         spent = {name: float(record[column]) for name, column in _TOKENS.items() if record.get(column) is not None}
-        arm.unknown.update(name for name in ("prompt_tokens", "completion_tokens") if name not in spent)
+        # What was not told is unknown; cached and reasoning tokens only where the engine tells them of other requests.
+        arm.unknown.update(name for name in _TOKENS if name not in spent)
         spent["seconds"] = float(record.get("seconds", 0.0))
-        spent["cost"] = cost_of(
-            asked.system.price,
-            prompt=record.get("n_prompt") or 0,
-            cached=record.get("n_cached") or 0,
-            completion=record.get("n_completion") or 0,
-        )
+        price = asked.system.price
+        # A reading generates nothing that an engine must tell.
+        is_told = "completion_tokens" in spent or record.get("kind") == "reading"
+        if "prompt_tokens" in spent and is_told:
+            spent["cost"] = cost_of(
+                price,
+                prompt=record["n_prompt"],
+                cached=record.get("n_cached") or 0,
+                completion=record.get("n_completion") or 0,
+            )
+        elif price.input or price.output:
+            arm.unknown["cost"] += 1
         for name, value in spent.items():
             arm.spent[name] = arm.spent.get(name, 0.0) + value
+
+
+def _is_answered_first(labels: Labels, record: Mapping[str, Any]) -> bool:
+    """Whether the likeliest token is an answer.
+
+    A token that begins a word of several tokens begins others, too, and a part of a character has no text: such a token
+    is one if some answer is likelier than whatever is none.
+    """
+    top = str(record["top"])
+    if labels.of(top) or labels.begins(top):
+        return True
+    start = top.lstrip().casefold()
+    forms = (form.strip().casefold() for label in labels.names for form in labels.forms(label))
+    if not start or not (_PART in start or any(form.startswith(start) for form in forms)):
+        return False
+    likeliest = max(record["low"], default=-math.inf)
+    return likeliest > max((math.log(p) for _, p in record["others"] if p > 0), default=-math.inf)

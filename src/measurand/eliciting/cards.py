@@ -105,6 +105,7 @@ def _system(elicited: Elicited, asked: Asked) -> dict[str, Any]:
         "thinking": system.thinking,
         "identity": dict(asked.identity),
         "digest": asked.digest,
+        "tested_at": asked.tested_at,
         "abilities": asdict(asked.abilities),
         "proofs": [asdict(proof) for proof in asked.proofs],
         "answer_tokens": dict(asked.tokens),

@@ -64,13 +64,24 @@ def _double_centred(rows: Sequence[tuple[Request, Answer]]) -> Iterator[tuple[st
         if math.isfinite(answer.log_odds):
             table[items[request.item], criteria[answer.criterion]] = answer.log_odds
     centred = double_centred(table)
+    # Every answer takes part in every other's effects, so that bounds of one leave bounds of none.
+    n_bounded = sum(answer.status == "ok" and answer.low < answer.high for _, answer in rows)
+    known = (
+        "" if not n_bounded else f"made of {n_bounded} middles of bounds among {len(rows)} answers; not known exactly"
+    )
     for request, answer in rows:
         value = float(centred[items[request.item], criteria[answer.criterion]])
         if answer.status == "ok" and math.isnan(value):
-            problem = "its log-odds are infinite: nothing can be taken from them"
+            problem = (
+                "its log-odds are infinite: nothing can be taken from them"
+                if math.isinf(answer.log_odds)
+                else "nothing beside it tells what the item or the question gets on others"
+            )
             without = Answer(answer.criterion, math.nan, "invalid", problem, log_odds=answer.log_odds)
             yield DOUBLE_CENTRED, request, replace(without, mass=answer.mass, mass_high=answer.mass_high)
         elif math.isnan(value):
             yield DOUBLE_CENTRED, request, replace(answer, value=math.nan, low=math.nan, high=math.nan)
         else:
-            yield DOUBLE_CENTRED, request, replace(answer, value=value, low=value, high=value, log_odds=value)
+            end = math.nan if known else value
+            found = replace(answer, value=value, low=end, high=end, log_odds=value, problem=known)
+            yield DOUBLE_CENTRED, request, found

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from measurand.eliciting.arms import Arm, ArmName, Arms
+from measurand.eliciting.requests import is_graded
 from measurand.eliciting.run import Elicited
 from measurand.result import Finding, Key, Row, Verdict
 from measurand.sentences import joined, listed, percent, share, short
@@ -36,9 +37,9 @@ def findings(elicited: Elicited, arms: Arms, rows: Sequence[Row]) -> list[Findin
     return [
         _answered(elicited, arms),
         _proven(elicited, rows),
-        _read_position(arms),
-        _bounds(arms),
-        _accepted(arms),
+        _read_position(elicited, arms),
+        _bounds(elicited, arms),
+        _accepted(elicited, arms),
         _criteria(arms),
         _acquiescence(rows),
     ]
@@ -57,6 +58,14 @@ def _answered(elicited: Elicited, arms: Arms) -> Finding:
     total = sum(one.progress.total for one in elicited.asked)
     left = elicited.n_left
     names = [name for name, arm in arms.of.items() if arm.n_answered < arm.n_requests]
+    if not total:
+        return Finding(
+            "requests-answered",
+            "Was every request answered?",
+            "undetermined",
+            "Nothing was asked: no readout has a question about any item.",
+            source="coverage",
+        )
     if not left:
         n = len(elicited.asked)
         statement = f"All {total:,} requests to {n} {'system' if n == 1 else 'systems'} have an answer in the store."
@@ -108,21 +117,35 @@ def _proven(elicited: Elicited, rows: Sequence[Row]) -> Finding:
             else "The engines have no test for what was asked of them.",
             source=_OURS,
         )
-    n = sum(len(one.proofs) for one in elicited.asked)
-    return Finding("engine-tested", question, "pass", f"{n} of {n} tests passed.{noise}", rows=where, source=_OURS)
+    every = [proof for one in elicited.asked for proof in one.proofs]
+    skipped = [proof.check for proof in every if proof.statement.startswith("Not tested")]
+    n = len(every) - len(skipped)
+    said = f"{n} of {n} tests passed." + (f" Not tested: {listed(list(dict.fromkeys(skipped)))}." if skipped else "")
+    if untested:
+        said += f" Without a test, since nothing was asked of them now or before: {listed(untested)}."
+    return Finding(
+        "engine-tested", question, "undetermined" if untested else "pass", said + noise, rows=where, source=_OURS
+    )
 
 
 def _verdict(found: float, passes: float, fails: float) -> Verdict:
     return "pass" if found >= passes else "warn" if found >= fails else "fail"
 
 
-def _read_position(arms: Arms) -> Finding:
+def _nothing(finding: str, question: str, elicited: Elicited, *, reads: bool) -> Finding:
+    """Say that there is nothing to judge: because nobody was to be asked, or because nobody has answered."""
+    what = "reads token probabilities" if reads else "generates replies"
+    if not any(is_graded(readout) == reads for readout in elicited.design.readouts):
+        return Finding(finding, question, "not_applicable", f"No readout {what}.", source=_OURS)
+    statement = f"No answer came back of any readout that {what}."
+    return Finding(finding, question, "undetermined", statement, source=_OURS)
+
+
+def _read_position(elicited: Elicited, arms: Arms) -> Finding:
     question = "Is the likeliest token at the read position an answer?"
     found = {name: arm for name, arm in arms.of.items() if arm.mass and not name.control}
     if not found:
-        return Finding(
-            "read-position", question, "not_applicable", "No readout reads token probabilities.", source=_OURS
-        )
+        return _nothing("read-position", question, elicited, reads=True)
     of = {name: arm.top_in / len(arm.mass) for name, arm in found.items()}
     low = sorted((name for name in found if of[name] < TOP_PASSES), key=lambda name: of[name])
     verdict = _verdict(min(of.values()), TOP_PASSES, TOP_FAILS)
@@ -159,11 +182,11 @@ def _points(texts: Sequence[str]) -> str:
     return "; ".join(text.rstrip(".") for text in texts[:_MOST_NAMED]) + more
 
 
-def _bounds(arms: Arms) -> Finding:
+def _bounds(elicited: Elicited, arms: Arms) -> Finding:
     question = "Are the probabilities known exactly?"
     found = {name: arm for name, arm in arms.of.items() if arm.width}
     if not found:
-        return Finding("bounds", question, "not_applicable", "No readout reads token probabilities.", source="readouts")
+        return _nothing("bounds", question, elicited, reads=True)
     wide = {name: arm for name, arm in found.items() if any(one > 0 or one != one for one in arm.width)}
     if not wide:
         return Finding("bounds", question, "pass", "Every token's probability was seen.", source="full vocabulary")
@@ -184,11 +207,11 @@ def _bounds(arms: Arms) -> Finding:
     )
 
 
-def _accepted(arms: Arms) -> Finding:
+def _accepted(elicited: Elicited, arms: Arms) -> Finding:
     question = "Are first replies accepted?"
     found = {name: arm for name, arm in arms.of.items() if arm.asked and not arm.mass and not name.control}
     if not found:
-        return Finding("first-reply", question, "not_applicable", "No readout generates replies.", source=_OURS)
+        return _nothing("first-reply", question, elicited, reads=False)
     of = {name: arm.accepted[1] / arm.asked[1] for name, arm in found.items()}
     worst = min(of, key=lambda name: of[name])
     arm = found[worst]
@@ -249,19 +272,28 @@ def _criteria(arms: Arms) -> Finding:
 
 def _acquiescence(rows: Sequence[Row]) -> Finding:
     question = "Do yes and no depend on the question more than on the item alone?"
-    found = [
-        row for row in rows if row.analysis == "acquiescence" and row.statistic == "share_item" and not row.undefined
+    plain = [
+        row
+        for row in rows
+        if row.analysis == "acquiescence"
+        and row.statistic == "share_item"
+        and "control=" not in str(row.keys["variant"])
     ]
-    plain = [row for row in found if "control=" not in str(row.keys["variant"])]
-    if not plain:
+    found = [row for row in plain if not row.undefined]
+    if not found:
         return Finding(
             "acquiescence",
             question,
-            "not_applicable",
-            "No readout asks several yes/no questions of an item.",
+            "undetermined" if plain else "not_applicable",
+            f"It can't be told: {_points(list(dict.fromkeys(row.undefined for row in plain)))}."
+            if plain
+            else "No readout asks several yes/no questions of an item, or none of them was answered.",
+            rows=[row.reference() for row in plain[:_MOST_NAMED]],
             source=_OURS,
         )
-    worst = max(plain, key=lambda row: row.estimate)
+    chance = {tuple(row.keys.items()): row.estimate for row in rows if row.statistic == "share_item_if_independent"}
+    beyond = {id(row): row.estimate - chance[tuple(row.keys.items())] for row in found}
+    worst = max(found, key=lambda row: beyond[id(row)])
     name = ", ".join(str(worst.keys[key]) for key in ("system", "phrasing", "variant") if worst.keys[key])
     interval = ""
     if worst.low is not None and worst.high is not None:
@@ -269,10 +301,11 @@ def _acquiescence(rows: Sequence[Row]) -> Finding:
             f" ({percent(worst.confidence or 0)} interval {share(worst.low)} to {share(worst.high)}, items redrawn)"
         )
     text = (
-        f"The item's own tendency to a yes, whatever is asked, is at most {share(worst.estimate)} of the "
-        f"variation of log-odds{interval}; it is most in {name}."
+        f"What an item gets on all its questions together is most in {name}: {share(worst.estimate)} of the variation "
+        f"of log-odds{interval}; {share(worst.estimate - beyond[id(worst)])} would be there if the answers about an "
+        "item had nothing in common."
     )
-    verdict: Verdict = "warn" if worst.estimate >= ITEM_WARNS else "pass"
+    verdict: Verdict = "warn" if beyond[id(worst)] >= ITEM_WARNS else "pass"
     return Finding(
         "acquiescence",
         question,
@@ -282,6 +315,6 @@ def _acquiescence(rows: Sequence[Row]) -> Finding:
         if verdict == "pass"
         else "Score the double-centred answers beside the raw ones (readout double_centred): they keep what tells one "
         "question from another on one item.",
-        rows=[row.reference() for row in plain[:_MOST_NAMED]],
+        rows=[row.reference() for row in found[:_MOST_NAMED]],
         source=_OURS,
     )

@@ -56,6 +56,12 @@ _FORCING: Final = frozenset(
         "allowed_token_ids",
         "banned_tokens",
         "bad_words",
+        "tools",
+        "tool_choice",
+        "functions",
+        "function_call",
+        "custom_logit_processor",
+        "logits_processors",
     ]
 )
 #: Texts that templates use as marks of turns, pictures and reasoning. A server reads them as marks wherever they stand.

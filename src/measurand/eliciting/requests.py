@@ -33,6 +33,9 @@ from measurand.result import MeasurandError
 READING: Final = "reading/1"
 REPLY: Final = "reply/1"
 
+#: What the name of a phrasing goes on with where its options are listed in another order.
+ROTATED: Final = " (rotated by {})"
+
 _TEXT: Final = "{text}"
 
 
@@ -212,7 +215,7 @@ def _variants(design: Design, readout: Readout, phrasing: Phrasing) -> Iterator[
         labels = Labels({name: tuple(words) for name, words in readout.options.items()})
         for turn in range(readout.rotations):
             order = names[turn:] + names[:turn]
-            yield _Variant(phrasing.name + (f" (rotated by {turn})" if turn else ""), options=order, labels=labels)
+            yield _Variant(phrasing.name + ROTATED.format(turn) * (turn > 0), options=order, labels=labels)
     else:
         yield _Variant(phrasing.name)
 
@@ -317,10 +320,11 @@ def protocol_of(request: Request, *, design: Design, thinking: str) -> str:
     readout = request.readout
     # Names of rotated options go on behind the phrasing's; of several that fit, the longest is the whole of it.
     named = [one for one in readout.phrasings if request.phrasing.startswith(one.name)]
+    wording = max(named, key=lambda one: len(one.name)).question if named else ""
     declared: dict[str, Any] = {
         "readout": type(readout).__name__,
         "version": READING if is_graded(readout) else REPLY,
-        "wording": max(named, key=lambda one: len(one.name)).question if named else "",
+        "wording": wording,
         "phrasing": request.phrasing,
         "negated": request.negated,
         "prefill": request.prefill,
@@ -328,9 +332,9 @@ def protocol_of(request: Request, *, design: Design, thinking: str) -> str:
         "message": readout.message,
         "thinking": thinking,
     }
-    if isinstance(readout, Generative | ScaleReading):
+    if isinstance(readout, Generative | ScaleReading) or "{scale}" in wording:
         declared["scale"] = {name: scale.describe() for name, scale in design.scale.items()}
-    if isinstance(readout, Generative):
+    if isinstance(readout, Generative) or "{criteria}" in wording:
         # All of them stand in one prompt.
         declared["criteria"] = list(design.criteria)
     if isinstance(readout, Generative | Text):
@@ -342,7 +346,8 @@ def protocol_of(request: Request, *, design: Design, thinking: str) -> str:
     elif isinstance(readout, Verification):
         declared |= {"yes": list(readout.yes), "no": list(readout.no)}
     elif isinstance(readout, Choice):
-        declared |= {"options": {name: list(words) for name, words in readout.options.items()}}
+        # As a list: in another order they are another question.
+        declared |= {"options": [[name, *words] for name, words in readout.options.items()]}
     return key_of(declared)[:12]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -44,6 +45,8 @@ class Asked:
         What it was tested for before it was asked.
     tokens : mapping
         The answer tokens of each graded readout (JSON values).
+    tested_at : str
+        When abilities and proofs were found out (ISO 8601, UTC); blank if they never were.
     progress : Progress
         What was asked.
     stopped : str
@@ -60,6 +63,7 @@ class Asked:
     abilities: Abilities
     proofs: Sequence[Proof] = ()
     tokens: Mapping[str, Any] = field(default_factory=dict)
+    tested_at: str = ""
     progress: Progress = field(default_factory=lambda: Progress(""))
     stopped: str = ""
     reasons: Mapping[str, int] = field(default_factory=dict)
@@ -271,6 +275,7 @@ def _ask(
         proven.abilities,
         proven.proofs,
         proven.tokens,
+        proven.at,
         asker.progress,
         asker.stopped,
         dict(asker.reasons),
@@ -290,6 +295,8 @@ class _Proven:
         """Whether the engine takes a seed for sampling."""
         return self.abilities.seed is True
 
+    at: str = ""
+
 
 def _prove(design: Design, engine: Engine, shown: Sequence[Block]) -> _Proven:
     """Test an engine on the study's own prompts, and look up the answer tokens of each graded readout."""
@@ -308,7 +315,8 @@ def _prove(design: Design, engine: Engine, shown: Sequence[Block]) -> _Proven:
             if request.labels is not None:
                 table = engine.tables([request.prompt], request.labels)
                 tokens.setdefault(readout.name, []).append({"prefill": request.prefill, "answers": table})
-    return _Proven(engine.abilities(), identity_of(engine), proofs, tokens)
+    at = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    return _Proven(engine.abilities(), identity_of(engine), proofs, tokens, at)
 
 
 def _spread(found: Sequence[Request]) -> list[Request]:
@@ -328,6 +336,7 @@ def _keep_proof(store: Store, digest: str, proven: _Proven) -> None:
         {
             "key": _proof_key(digest, _n_proofs(store, digest)),
             "kind": "proof",
+            "at": proven.at,
             "identity": dict(proven.identity),
             "abilities": asdict(proven.abilities),
             "proofs": [asdict(proof) for proof in proven.proofs],
@@ -342,7 +351,7 @@ def _kept_proof(store: Store, digest: str) -> _Proven | None:
     if record is None:
         return None
     proofs = [Proof(**proof) for proof in record["proofs"]]
-    return _Proven(Abilities(**record["abilities"]), record["identity"], proofs, record["tokens"])
+    return _Proven(Abilities(**record["abilities"]), record["identity"], proofs, record["tokens"], record["at"])
 
 
 def _n_proofs(store: Store, digest: str) -> int:

@@ -93,10 +93,10 @@ def _rule(rule: Mapping[str, Any]) -> str:
         if rule.get("beyond_ascii"):
             return "any reply with a character beyond ASCII (above U+007F)"
         least, most = rule.get("least"), rule.get("most")
-        unit = f"{clean(rule['unit'])}s"
-        much = f"{least} to {most} {unit}" if least is not None and most is not None else ""
-        much = much or (f"at least {least} {unit}" if least is not None else "")
-        much = much or (f"at most {most} {unit}" if most is not None else f"any number of {unit}")
+        unit = clean(rule["unit"])
+        much = f"{least} to {plural(most, unit)}" if least is not None and most is not None else ""
+        much = much or (f"at least {plural(least, unit)}" if least is not None else "")
+        much = much or (f"at most {plural(most, unit)}" if most is not None else f"any number of {unit}s")
         return f"{much}, {'and nothing else' if rule.get('only') else 'whatever stands beside them'}"
     n, most = rule.get("n_pairs"), rule.get("most_nonzero")
     example = rule.get("example", ())

@@ -108,8 +108,13 @@ class Elicitation:
         return by
 
     def total(self, statistic: str, system: str | None = None) -> float | None:
-        """Return the sum of a number over the arms that were asked, of one system or of all; None if none has it."""
+        """Return the sum of a number over the arms that were asked, of one system or of all.
+
+        None if no arm has it, or one has it and does not know it.
+        """
         arms = self.asked if system is None else self._of_system.get(system, [])
+        if any((row := self.row(arm, statistic)) is not None and row.undefined for arm in arms):
+            return None
         found = [value for arm in arms if (value := self.number(arm, statistic)) is not None]
         return sum(found) if found else None
 

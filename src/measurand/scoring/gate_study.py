@@ -83,10 +83,21 @@ class Study:
 
     @property
     def has_zero(self) -> bool:
-        """Whether "not at all" can be told: by an answer of 0, or by leaving a criterion out of a reply."""
+        """Whether "not at all" can be told: by an answer of 0, or by leaving a criterion out of a reply.
+
+        What the prompt's example leaves out is left out of the replies that follow it.
+        """
         if self.human is not None and not self.human.can_be_zero:
             return False
-        return any((arm.answer == 0).any() or (arm.is_asked & ~arm.is_answered).any() for arm in self.arms)
+        if self.example is not None and any(
+            (arm.is_answered.any(axis=1, keepdims=True) & ~arm.is_asked).any() for arm in self.arms
+        ):
+            return True
+        for arm in self.arms:
+            left_out = ~arm.is_answered if self.example is not None else arm.is_asked & ~arm.is_answered
+            if (arm.answer == 0).any() or (left_out & arm.is_answered.any(axis=1, keepdims=True)).any():
+                return True
+        return False
 
     def controls_of(self, arm: Arm) -> list[Arm]:
         """Return the arms that differ from this one in being a control alone."""
