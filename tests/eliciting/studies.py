@@ -9,7 +9,7 @@ from pathlib import Path
 
 from measurand.data.scale import Scale
 from measurand.eliciting.declared import Choice, Design, Generative, Item, Phrasing, ScaleReading, Text, Verification
-from measurand.eliciting.engine import Abilities, Proof, Reading, Reply
+from measurand.eliciting.engine import Abilities, Proof, Reading, Reply, labels_of_each
 from measurand.eliciting.fake import FakeEngine
 from measurand.eliciting.run import elicit
 from measurand.eliciting.store import key_of
@@ -104,11 +104,11 @@ class Played(FakeEngine):
             self.breaks_after -= 1
 
     def read(self, prompts, labels):
-        for i in range(len(prompts)):
+        for i, of in enumerate(labels_of_each(labels, len(prompts))):
             self._count_down()
-            self.read_prompts.append((prompts[i], labels))
-            told = self.of_reading(prompts[i], labels) if self.of_reading else None
-            yield i, told or self._reading(prompts[i], labels)
+            self.read_prompts.append((prompts[i], of))
+            told = self.of_reading(prompts[i], of) if self.of_reading else None
+            yield i, told or self._reading(prompts[i], of)
 
     def generate(self, prompts, decodings):
         for i in range(len(prompts)):

@@ -109,6 +109,40 @@ def test_tokens_time_and_money_are_sums_over_all_attempts(tmp_path):
     assert counted["cost"] == 2 * (4 * 2 + 1 * 1 + 3 * 10)
 
 
+def test_an_answer_that_two_arms_share_is_paid_for_once(tmp_path):
+    """The swapped control asks what other items were asked already; a system that is the same asks nothing anew."""
+    same = [PRICED[0], System("T", "fake", "m", price=PRICED[0].price)]
+    design = study(systems=same, controls=("swapped",))
+    elicited, engines = ask(design, tmp_path / "store", read=lambda *_: reading(0.3, 0.1))
+    arms = tables(elicited, tmp_path / "tables")[0]
+    found = rows(elicited, arms, replicates=100, confidence=0.95)
+    n_sent = sum(engine.n_asked for engine in engines.values())
+    assert n_sent == 6
+    assert sum(row.estimate for row in found if row.statistic == "prompt_tokens") == 7 * n_sent
+    assert [row.estimate for row in found if row.statistic == "shared_answers"] == [6, 6, 6]
+
+
+def test_statuses_of_an_arm_add_up_to_its_rows(tmp_path):
+    """T38: also of derived readouts, which are never requested and have no requests."""
+    left = itertools.count()
+
+    def told(*_):
+        return [reading(0.3, 0.1), reading(0, 0), Failure("no"), reading(0.2, 0.1, high=(0.9, 0.2))][next(left) % 4]
+
+    design = study(Verification([VERIFY, NEGATED]), derived=("binarized", "double_centred"), n_items=3)
+    elicited, _ = ask(design, tmp_path / "store", read=told)
+    arms, table = tables(elicited, tmp_path / "tables")[:2]
+    for name, arm in arms.of.items():
+        made = [row for row in table if (row["readout"], row["phrasing"]) == (name.readout, name.phrasing)]
+        assert sum(arm.status.values()) == len(made) == 6
+        assert (arm.n_requests == 6) == (name.readout == "verification")
+
+
+def test_a_reading_that_knows_nothing_is_no_accepted_attempt(tmp_path):
+    found = accounts(study(), tmp_path, read=lambda *_: reading(0, 0))
+    assert not any(key[0] == "attempts" for key in found)
+
+
 def test_widths_are_told_where_only_the_likeliest_tokens_are_seen(tmp_path):
     exact = accounts(study(n_items=1), tmp_path / "exact", read=lambda *_: reading(0.6, 0.2))
     assert not any(key[-1].startswith("width") for key in exact)
@@ -260,6 +294,32 @@ def test_items_with_a_gap_are_left_out_of_the_shares_and_counted(tmp_path):
     row = found["acquiescence", "verification", "does", "prefill=Answer:", "share_item"]
     assert row.n_items == 2
     assert row.estimate == pytest.approx(shares(np.array(TABLE[:2]))[0][0], abs=1e-9)
+
+
+def test_what_shares_leave_out_stands_beside_them(tmp_path):
+    """Items with a gap, questions that nobody answered within narrow bounds, and middles of bounds."""
+    design = study(criteria=["joy", "fear", "awe"])
+
+    def told(prompt, _):
+        if "awe" in prompt.question:
+            return reading(0.02, 0, high=(0.02, 0.01))
+        if "fear" in prompt.question and prompt.shared.startswith("He stole"):
+            return Failure("no")
+        if "joy" in prompt.question:
+            return reading(0.4, 0.2, high=(0.4, 0.21))
+        return reading(0.2 if prompt.shared.startswith("I won") else 0.3, 0.3)
+
+    found = accounts(design, tmp_path, read=told)
+    note = found["acquiescence", "verification", "does", "prefill=Answer:", "share_item"].note
+    assert "1 items without log-odds for every question are left out" in note
+    assert "1 questions without any log-odds are left out" in note
+    assert "3 of 5 log-odds are of middles of bounds" in note
+
+
+def test_what_would_be_the_items_by_chance_is_told(tmp_path):
+    found = accounts(study(), tmp_path, read=played(TABLE))
+    row = found["acquiescence", "verification", "does", "prefill=Answer:", "share_item_if_independent"]
+    assert row.estimate == pytest.approx(shares(np.array(TABLE))[0][2] / (2 - 1), abs=1e-9)
 
 
 def test_a_verification_of_another_name_has_its_acquiescence_told(tmp_path):

@@ -270,7 +270,7 @@ def derived(tmp_path, outcomes, *, which="binarized", **more):
     """Return the rows of a derived readout whose verification was read as told, question by question."""
     left = iter(outcomes)
     readout = more.pop("readout", None) or Verification([VERIFY])
-    design = study(readout, n_items=1, derived=(which,), **more)
+    design = study(readout, n_items=more.pop("n_items", 1), derived=(which,), **more)
     rows = asked_of(design, tmp_path, read=lambda *_: next(left))
     assert len(read_answers(tmp_path / "tables" / "answers.csv").frame) == len(rows)
     return [row for row in rows if row["readout"] == which]
@@ -333,11 +333,31 @@ def test_two_verifications_with_phrasings_of_one_name_are_centred_apart(tmp_path
 
 def test_infinite_log_odds_cannot_be_centred_and_say_so(tmp_path):
     """A system that gives no probability at all to one answer: P is 1, its log-odds have no difference to others."""
-    told = [reading(0.9, 0), reading(0.3, 0.1)]
-    rows = derived(tmp_path, told, which="double_centred")
-    assert [row["status"] for row in rows] == ["invalid", "ok"]
+    told = [reading(0.9, 0), *[reading(0.3, 0.1)] * 8]
+    rows = derived(tmp_path, told, which="double_centred", criteria=["joy", "fear", "awe"], n_items=3)
+    assert [row["status"] for row in rows] == ["invalid"] + ["ok"] * 8
     assert "infinite" in rows[0]["problem"]
     assert rows[0]["answer"] == ""
+
+
+@pytest.mark.parametrize("more", [{"n_items": 1}, {"n_items": 2, "criteria": ["joy"]}])
+def test_one_item_or_one_question_is_not_centred_to_zero(tmp_path, more):
+    """T11, T33: what is left of an only answer is 0 whatever it is, and no answer."""
+    rows = derived(tmp_path, [reading(0.3, 0.1), reading(0.1, 0.4)], which="double_centred", **more)
+    assert {(row["answer"], row["status"]) for row in rows} == {("", "invalid")}
+    assert all("nothing beside it" in row["problem"] for row in rows)
+
+
+def test_middles_of_bounds_are_not_centred_into_exact_numbers(tmp_path):
+    """X9: one answer within bounds leaves none of the centred ones exact; the twin without bounds has its ends."""
+    exact = [reading(0.3, 0.1), reading(0.1, 0.3), reading(0.2, 0.3), reading(0.4, 0.1)]
+    told = [*exact[:3], reading(0.4, 0.1, high=(0.41, 0.11))]
+    rows = derived(tmp_path / "bounded", told, which="double_centred", n_items=2)
+    assert {row["status"] for row in rows} == {"ok"}
+    assert {(row["answer_low"], row["answer_high"]) for row in rows} == {("", "")}
+    assert all("1 middles of bounds among 4" in row["problem"] for row in rows)
+    twin = derived(tmp_path / "exact", exact, which="double_centred", n_items=2)
+    assert all(row["answer_low"] == row["answer"] == row["answer_high"] and not row["problem"] for row in twin)
 
 
 # Replies

@@ -2,9 +2,23 @@ import math
 
 import pytest
 
-from eliciting.studies import EVERY, FEEL, VERIFY, ask, everything, items, reading, replies, reply, study, tables
+from eliciting.studies import (
+    EVERY,
+    FEEL,
+    OPTIONS,
+    VERIFY,
+    WHICH,
+    ask,
+    everything,
+    items,
+    reading,
+    replies,
+    reply,
+    study,
+    tables,
+)
 from measurand.eliciting.accounts import rows
-from measurand.eliciting.declared import Generative, Phrasing, RatingsRule, Retry, Text, Verification
+from measurand.eliciting.declared import Choice, Generative, Phrasing, RatingsRule, Retry, Text, Verification
 from measurand.eliciting.engine import Failure, Proof
 from measurand.eliciting.findings import findings
 from measurand.eliciting.system import System
@@ -84,6 +98,30 @@ def test_an_engine_that_passed_tells_its_noise_floor(tmp_path):
     assert "noise floor" in found.statement
 
 
+def test_a_test_that_was_not_made_is_not_counted_as_passed(tmp_path):
+    found = found_in(study(), tmp_path, proof=Proof("images", True, "Not tested: prompts about one item alone."))
+    assert "0 of 0 tests passed. Not tested: images." in found["engine-tested"].statement
+
+
+def test_an_untested_system_beside_a_tested_one_is_named(tmp_path):
+    both = study(systems=[System("A", "fake", "a"), System("B", "fake", "b")])
+    ask(study(systems=[System("A", "fake", "a")]), tmp_path / "store")
+    found = found_in(both, tmp_path, asks=False)["engine-tested"]
+    assert found.verdict == "undetermined"
+    assert "asked of them now or before: B" in found.statement
+
+
+def test_a_study_without_a_question_does_not_pass(tmp_path):
+    found = found_in(study(criteria=[]), tmp_path)
+    assert found["requests-answered"].verdict == "undetermined"
+    assert found["criteria-asked"].verdict == "not_applicable"
+
+
+def test_options_are_no_criteria(tmp_path):
+    found = found_in(study(Choice(OPTIONS, [WHICH]), criteria=[]), tmp_path)
+    assert found["criteria-asked"].verdict == "not_applicable"
+
+
 def test_nothing_asked_is_no_passed_test(tmp_path):
     found = found_in(study(), tmp_path, asks=False)
     assert found["engine-tested"].verdict == "undetermined"
@@ -115,6 +153,28 @@ def test_a_likeliest_token_that_is_no_answer_is_found(tmp_path, n_good, verdict)
 def test_a_control_is_not_held_to_the_read_position(tmp_path):
     design = study(controls=("swapped",))
     assert found_in(design, tmp_path, read=lambda *_: reading(0.3, 0.1))["read-position"].verdict == "pass"
+
+
+SAD = {"glad": ("very happy",), "sad": ("very sad",)}
+
+
+@pytest.mark.parametrize(
+    ("top", "others", "verdict"),
+    [
+        (" very", [(" very", 0.05), (" not", 0.04)], "pass"),
+        ("\N{REPLACEMENT CHARACTER}", [(" not", 0.04)], "pass"),
+        (" very", [(" very", 0.6), (" not", 0.04)], "fail"),
+        (" neither", [(" neither", 0.6)], "fail"),
+        (" neither", [(" neither", 0.04)], "fail"),
+    ],
+)
+def test_the_beginning_of_an_answer_of_several_tokens_is_an_answer_where_it_goes_on_to_be_one(
+    tmp_path, top, others, verdict
+):
+    """T08: " very" of "very happy", and a part of a character, have no label of their own."""
+    design = study(Choice(SAD, [WHICH]))
+    found = found_in(design, tmp_path, read=lambda *_: reading(0.5, 0.2, top=top, others=others))
+    assert found["read-position"].verdict == verdict
 
 
 # Bounds
@@ -161,12 +221,14 @@ def test_readings_that_failed_are_no_replies(tmp_path):
     """A verification of which nothing was answered has no first replies to be accepted or not."""
     found = found_in(study(), tmp_path, read=lambda *_: Failure("busy"))
     assert found["first-reply"].verdict == "not_applicable"
-    assert found["read-position"].verdict == "not_applicable"
+    assert found["read-position"].verdict == found["bounds"].verdict == "undetermined"
+    assert "No answer came back" in found["read-position"].statement
+    assert found["acquiescence"].verdict == "undetermined"
 
 
 def test_replies_that_were_never_given_are_neither_accepted_nor_refused(tmp_path):
     design = study(Generative([EVERY]), Text([FEEL]))
-    assert found_in(design, tmp_path, generate=lambda *_: Failure("busy"))["first-reply"].verdict == "not_applicable"
+    assert found_in(design, tmp_path, generate=lambda *_: Failure("busy"))["first-reply"].verdict == "undetermined"
 
 
 def test_the_worst_of_several_readouts_is_named(tmp_path):
@@ -227,6 +289,31 @@ def test_yes_to_everything_about_an_item_is_found(tmp_path):
 def test_answers_that_depend_on_the_question_pass(tmp_path):
     """The twin."""
     assert found_in(study(n_items=5), tmp_path, read=told_by(0.1))["acquiescence"].verdict == "pass"
+
+
+def test_two_questions_that_have_nothing_in_common_are_no_yes_to_everything(tmp_path):
+    """Half of what is not the questions' own lies between items by chance alone; the twin has it by design."""
+    joy, fear = [1, -1, 1, -1], [1, 1, -1, -1]
+
+    def told(prompt, _, shared=0.0):
+        i = [one.text for one in items(4)].index(prompt.shared)
+        x = (joy if "joy" in prompt.question else fear)[i] * (1 - shared) + 2 * joy[i] * shared
+        return reading(0.9 / (1 + math.exp(-x)), 0.9 / (1 + math.exp(x)))
+
+    found = found_in(study(n_items=4), tmp_path / "apart", read=told)["acquiescence"]
+    assert found.verdict == "pass"
+    assert "50 % of the variation" in found.statement
+    assert "50 % would be there" in found.statement
+    twin = found_in(study(n_items=4), tmp_path / "twin", read=lambda *given: told(*given, shared=0.8))
+    assert twin["acquiescence"].verdict == "warn"
+
+
+def test_shares_that_cannot_be_told_are_not_called_a_readout_without_questions(tmp_path):
+    """Answers within wide bounds have no log-odds: that is no study without several questions."""
+    wide = found_in(study(), tmp_path / "wide", read=lambda *_: reading(0.02, 0, high=(0.02, 0.01)))["acquiescence"]
+    assert wide.verdict == "undetermined"
+    assert "0 items with all of 2 questions" in wide.statement
+    assert found_in(study(criteria=["joy"]), tmp_path / "one")["acquiescence"].verdict == "not_applicable"
 
 
 def test_several_systems_are_told_apart(tmp_path):

@@ -16,7 +16,7 @@ from measurand.result import MeasurandError
 os.environ["HF_HUB_OFFLINE"] = "1"
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
-torch.set_num_threads(2)
+torch.set_num_threads(1)
 
 #: The end of a prompt behind the question, by template, thinking and prefill.
 GOLDEN = [

@@ -345,3 +345,32 @@ def test_the_wording_of_a_phrasing_whose_name_begins_like_anothers_is_part_of_it
     one, other = (asked(study(Verification([first, last]), n_items=1))[-1] for last in (second, changed))
     assert one.phrasing == other.phrasing == "does it"
     assert protocol_of(one, design=design, thinking="off") != protocol_of(other, design=design, thinking="off")
+
+
+@pytest.mark.parametrize(
+    ("placeholder", "change"),
+    [("criteria", {"criteria": ("joy", "awe")}), ("scale", {"scale": {"": Scale(0, 7, step=1)}})],
+)
+def test_what_a_wording_lists_is_part_of_the_protocol(placeholder, change):
+    """T39: a question that lists all criteria is another question where they are others; the twin lists none."""
+
+    def names(question):
+        readout = Verification([Phrasing("does", question)])
+        return [
+            protocol_of(asked(one)[0], design=one, thinking="off") for one in (study(readout), study(readout, **change))
+        ]
+
+    one, other = names(f"Of {{{placeholder}}}, is {{criterion}} there?")
+    assert one != other
+    one, other = names("Is {criterion} there?")
+    assert one == other
+
+
+def test_options_in_another_order_are_another_protocol():
+    """T39, X7: systems lean to what is listed first."""
+    turned = dict(reversed(OPTIONS.items()))
+    one, other = study(Choice(OPTIONS, [WHICH])), study(Choice(turned, [WHICH]))
+    assert asked(one)[0].prompt != asked(other)[0].prompt
+    assert protocol_of(asked(one)[0], design=one, thinking="off") != protocol_of(
+        asked(other)[0], design=other, thinking="off"
+    )

@@ -47,7 +47,7 @@ def rows(elicited: Elicited, arms: Arms, *, replicates: int, confidence: float) 
     for asked in elicited.asked:
         out += _proofs(asked)
     for name, arm in arms.of.items():
-        if arm.log_odds and name.readout in _verified(elicited.design):
+        if name.readout in _verified(elicited.design):
             out += _acquiescence(name, arm, confidence=confidence)
     out += _yes_excess(elicited.design, arms, replicates=replicates, confidence=confidence)
     out += _first_place(elicited.design, arms, replicates=replicates, confidence=confidence)
@@ -132,7 +132,8 @@ def _acquiescence(name: ArmName, arm: Arm, *, confidence: float) -> Iterator[Row
     table = arm.table()
     n_items, n_questions = table.shape
     if n_items < _FEWEST or n_questions < _FEWEST:
-        reason = f"{n_items} items with all of {n_questions} questions answered; it takes at least 2 of each"
+        n_asked = len(arm.is_asked)
+        reason = f"{n_items} items with all of {n_asked} questions answered; it takes at least 2 of each"
         for statistic in _SHARES:
             yield Row("acquiescence", name.keys, statistic, math.nan, undefined=reason)
         return
@@ -179,8 +180,7 @@ def _left_out(arm: Arm, n_items: int, n_questions: int) -> str:
 
 def _bounded(arm: Arm) -> str:
     """Say how many answers are middles of what is known, from which nothing but bounds follows."""
-    n = sum(one > 0 for one in arm.width)
-    return f"{n} of {len(arm.width)} answers are middles of bounds" if n else ""
+    return f"{arm.middles} of {len(arm.log_odds)} log-odds are of middles of bounds" if arm.middles else ""
 
 
 def _with_interval(

@@ -80,6 +80,8 @@ class Arm:
         Criterion to whether it was ever asked.
     log_odds : dict
         (repeat, item, criterion) to log-odds of a yes to the question as it was worded.
+    middles : int
+        How many of these are middles of bounds.
     items : set of str
         Items asked about.
     mass, width : list of float
@@ -103,6 +105,7 @@ class Arm:
     is_asked: dict[str, bool] = field(default_factory=dict)
     log_odds: dict[tuple[int, str, str], float] = field(default_factory=dict)
     answers: dict[tuple[int, str, str], float] = field(default_factory=dict)
+    middles: int = 0
     items: set[str] = field(default_factory=set)
     mass: list[float] = field(default_factory=list)
     width: list[float] = field(default_factory=list)
@@ -172,6 +175,7 @@ class Arms:
         if math.isfinite(answer.log_odds):
             sign = -1.0 if request.negated else 1.0
             arm.log_odds[request.repeat, request.item, answer.criterion] = sign * answer.log_odds
+            arm.middles += answer.low < answer.high
         arm.width.append(answer.high - answer.low)
         if is_first:
             arm.n_answered += 1

@@ -11,6 +11,7 @@ from typing import Final
 
 from measurand.eliciting.declared import Design, Generative, Readout, Text
 from measurand.eliciting.engine import Engine, Failure, Reading, Reply
+from measurand.eliciting.labels import Labels
 from measurand.eliciting.records import record_of
 from measurand.eliciting.replies import Attempts, attempts, read_reply
 from measurand.eliciting.requests import Block, Request, is_graded, requests
@@ -216,20 +217,18 @@ class Asker:
         self._generate(waiting)
 
     def _read(self, asked: Sequence[Request]) -> None:
-        """Read what is pending, prompts with the same labels together; the very same request again by itself."""
-        together: dict[tuple[object, ...], dict[str, Request]] = {}
+        """Read what is pending about one item together, whatever the readout; the very same request again by itself."""
+        together: dict[int, dict[str, tuple[Request, Labels]]] = {}
         for request in asked:
             key = request.key(self._identity)
             if key not in self._store and request.labels is not None:
-                together.setdefault((request.labels.identity, request.repeat), {})[key] = request
+                together.setdefault(request.repeat, {})[key] = request, request.labels
         for group in together.values():
             if self.stopped:
                 return
-            keys, requested = list(group), list(group.values())
-            labels = requested[0].labels
-            if labels is None:
-                continue
-            for position, outcome in self._engine.read([request.prompt for request in requested], labels):
+            keys, requested = list(group), [request for request, _ in group.values()]
+            prompts, labels = [request.prompt for request in requested], [labels for _, labels in group.values()]
+            for position, outcome in self._engine.read(prompts, labels):
                 self._keep(requested[position], keys[position], outcome, attempt=1)
                 if self.stopped:
                     break

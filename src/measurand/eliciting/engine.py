@@ -171,6 +171,17 @@ class Proof:
     limit: float | None = None
 
 
+def labels_of_each(labels: Labels | Sequence[Labels], n: int) -> Sequence[Labels]:
+    """Return the labels of each of so many prompts.
+
+    Examples
+    --------
+    >>> len(labels_of_each(Labels({"yes": ("yes",)}), 3))
+    3
+    """
+    return [labels] * n if isinstance(labels, Labels) else labels
+
+
 class Engine(Protocol):
     """Asks one system.
 
@@ -198,8 +209,12 @@ class Engine(Protocol):
     def tables(self, prompts: Sequence[Prompt], labels: Labels) -> Mapping[str, Any]:
         """Return the answer tokens in the context of each prefill (JSON values), to be saved with the run."""
 
-    def read(self, prompts: Sequence[Prompt], labels: Labels) -> Iterator[tuple[int, Reading | Failure]]:
+    def read(
+        self, prompts: Sequence[Prompt], labels: Labels | Sequence[Labels]
+    ) -> Iterator[tuple[int, Reading | Failure]]:
         """Read the next-token distribution of each prompt; give position and outcome in any order, as they come.
+
+        The labels are those of all prompts, or one for each.
 
         Prompts that have picture, system message and `shared` in common are computed on one prefix.
         """

@@ -22,6 +22,7 @@ from measurand.eliciting.engine import (
     Proof,
     Reading,
     Reply,
+    labels_of_each,
 )
 from measurand.eliciting.labels import Labels
 from measurand.eliciting.prompt import Prompt
@@ -211,8 +212,11 @@ class FakeEngine:
         spelled = {name: list(answers.spellings(labels, name)) for name in labels.names}
         return {"is_fake": True, "labels": {prompt.prefill: spelled for prompt in prompts}}
 
-    def read(self, prompts: Sequence[Prompt], labels: Labels) -> Iterator[tuple[int, Reading | Failure]]:
+    def read(
+        self, prompts: Sequence[Prompt], labels: Labels | Sequence[Labels]
+    ) -> Iterator[tuple[int, Reading | Failure]]:
         """Give the distribution of each prompt, in an order that depends on the prompts alone and is not theirs."""
+        of = labels_of_each(labels, len(prompts))
         for i in self._mixed(prompts):
             time.sleep(self._options.delay_s)
             if self._options.distribution == "none":
@@ -220,7 +224,7 @@ class FakeEngine:
             elif self._fails(self.fingerprint(prompts[i]), "reading"):
                 yield i, Failure("told to fail")
             else:
-                yield i, self._reading(prompts[i], labels)
+                yield i, self._reading(prompts[i], of[i])
 
     def generate(
         self, prompts: Sequence[Prompt], decodings: Sequence[Decoding]

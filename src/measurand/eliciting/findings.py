@@ -20,6 +20,7 @@ ITEM_WARNS: Final = 0.5
 UNKNOWN_FAILS: Final = 0.05
 _OURS: Final = "thresholds of this library"
 _MOST_NAMED: Final = 4
+_SEVERAL: Final = 2
 
 
 def findings(elicited: Elicited, arms: Arms, rows: Sequence[Row]) -> list[Finding]:
@@ -41,7 +42,7 @@ def findings(elicited: Elicited, arms: Arms, rows: Sequence[Row]) -> list[Findin
         _bounds(elicited, arms),
         _accepted(elicited, arms),
         _criteria(arms),
-        _acquiescence(rows),
+        _acquiescence(elicited, rows),
     ]
 
 
@@ -270,7 +271,7 @@ def _criteria(arms: Arms) -> Finding:
     )
 
 
-def _acquiescence(rows: Sequence[Row]) -> Finding:
+def _acquiescence(elicited: Elicited, rows: Sequence[Row]) -> Finding:
     question = "Do yes and no depend on the question more than on the item alone?"
     plain = [
         row
@@ -280,17 +281,18 @@ def _acquiescence(rows: Sequence[Row]) -> Finding:
         and "control=" not in str(row.keys["variant"])
     ]
     found = [row for row in plain if not row.undefined]
-    if not found:
+    if not plain or len(elicited.design.criteria) < _SEVERAL:
         return Finding(
             "acquiescence",
             question,
-            "undetermined" if plain else "not_applicable",
-            f"It can't be told: {_points(list(dict.fromkeys(row.undefined for row in plain)))}."
-            if plain
-            else "No readout asks several yes/no questions of an item, or none of them was answered.",
-            rows=[row.reference() for row in plain[:_MOST_NAMED]],
+            "not_applicable",
+            "No readout asks several yes/no questions of an item.",
             source=_OURS,
         )
+    if not found:
+        statement = f"It can't be told: {_points(list(dict.fromkeys(row.undefined for row in plain)))}."
+        where = [row.reference() for row in plain[:_MOST_NAMED]]
+        return Finding("acquiescence", question, "undetermined", statement, rows=where, source=_OURS)
     chance = {tuple(row.keys.items()): row.estimate for row in rows if row.statistic == "share_item_if_independent"}
     beyond = {id(row): row.estimate - chance[tuple(row.keys.items())] for row in found}
     worst = max(found, key=lambda row: beyond[id(row)])

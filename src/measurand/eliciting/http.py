@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from measurand.eliciting.engine import Abilities, Decoding, Failure, Proof, Reading, Reply
+from measurand.eliciting.engine import Abilities, Decoding, Failure, Proof, Reading, Reply, labels_of_each
 from measurand.eliciting.http_probe import Probe, Probed
 from measurand.eliciting.http_read import n_variants, reading_of, reply_of
 from measurand.eliciting.http_send import Sender
@@ -241,9 +241,11 @@ class HttpEngine:
             },
         }
 
-    def read(self, prompts: Sequence[Prompt], labels: Labels) -> Iterator[tuple[int, Reading | Failure]]:
+    def read(
+        self, prompts: Sequence[Prompt], labels: Labels | Sequence[Labels]
+    ) -> Iterator[tuple[int, Reading | Failure]]:
         """Read the first position of each prompt's answer, several at a time, and give outcomes as they come."""
-        n_top = self._probed.n_top
+        n_top, of = self._probed.n_top, labels_of_each(labels, len(prompts))
 
         def body(position: int) -> dict[str, Any]:
             return self._body(prompts[position], self._probed, n_top=n_top)
@@ -254,7 +256,7 @@ class HttpEngine:
                 sent.failure
                 or reading_of(
                     sent.document,
-                    labels,
+                    of[position],
                     n_asked=n_top,
                     fingerprint=self.fingerprint(prompts[position]),
                     seconds=sent.seconds,

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from measurand.eliciting.answer_set import AnswerSet, Ids, close, scan
-from measurand.eliciting.engine import Abilities, Decoding, Failure, Proof, Reading, Reply
+from measurand.eliciting.engine import Abilities, Decoding, Failure, Proof, Reading, Reply, labels_of_each
 from measurand.eliciting.labels import Labels
 from measurand.eliciting.local_generate import AT_ONCE, DEFAULTS, generate
 from measurand.eliciting.local_model import LocalModel
@@ -129,7 +129,9 @@ class LocalEngine:
         self._way = outcome.way
         return outcome.proofs
 
-    def read(self, prompts: Sequence[Prompt], labels: Labels) -> Iterator[tuple[int, Reading | Failure]]:
+    def read(
+        self, prompts: Sequence[Prompt], labels: Labels | Sequence[Labels]
+    ) -> Iterator[tuple[int, Reading | Failure]]:
         """Read the next-token distribution of each prompt, those about one item together.
 
         Prompts that have picture, system message and `shared` in common are one group; what the token ids of a group
@@ -141,24 +143,26 @@ class LocalEngine:
             Position of the prompt and outcome, group by group. `n_cached` is 0 for the prompt that paid for its group's
             beginning.
         """
+        of = labels_of_each(labels, len(prompts))
         if self._way is None and prompts:
-            failed = [proof for proof in self.prove(prompts, labels) if not proof.passed]
+            own = [prompt for prompt, one in zip(prompts, of, strict=True) if one.identity == of[0].identity]
+            failed = [proof for proof in self.prove(own, of[0]) if not proof.passed]
             if failed:
                 raise MeasurandError(failed[0].statement)
         for members in _groups(prompts):
-            yield from self._read_group([(i, prompts[i]) for i in members], labels)
+            yield from self._read_group([(i, prompts[i], of[i]) for i in members])
 
-    def _read_group(
-        self, members: Sequence[tuple[int, Prompt]], labels: Labels
-    ) -> Iterator[tuple[int, Reading | Failure]]:
+    def _read_group(self, members: Sequence[tuple[int, Prompt, Labels]]) -> Iterator[tuple[int, Reading | Failure]]:
         started = time.perf_counter()
         questions: list[Question] = []
         numbers: list[int] = []
+        of: list[Labels] = []
         outcomes: dict[int, Reading | Failure] = {}
-        for i, prompt in members:
+        for i, prompt, labels in members:
             try:
                 questions.append(self._question(prompt, labels))
                 numbers.append(i)
+                of.append(labels)
             except MeasurandError as error:
                 outcomes[i] = Failure(str(error))
         if questions:
@@ -166,12 +170,12 @@ class LocalEngine:
             n = common(questions) if len(questions) > 1 and way not in ("batch", "one_by_one") else 0
             try:
                 for k, logits in read(self._model, questions, way=way, n_common=n):
-                    answers = self._answers(questions[k].rendered, labels)
+                    answers = self._answers(questions[k].rendered, of[k])
                     outcomes[numbers[k]] = self._outcome(logits, questions[k], answers, n_cached=n if k else 0)
             except RuntimeError as error:  # what torch says when memory runs out, among others
                 outcomes |= {i: Failure(f"the pass failed: {error}") for i in numbers if i not in outcomes}
         each = (time.perf_counter() - started) / len(members)
-        for i, _ in members:
+        for i, _, _ in members:
             outcome = outcomes[i]
             yield i, outcome if isinstance(outcome, Failure) else replace(outcome, seconds=each)
 

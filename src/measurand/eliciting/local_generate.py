@@ -13,7 +13,7 @@ import numpy as np
 from measurand.eliciting.engine import Decoding, Failure, Finish, Reply
 from measurand.eliciting.local_model import LocalModel, Seen, shared, tokens
 from measurand.eliciting.local_render import Rendered, Renderer
-from measurand.eliciting.local_render_template import _REASONING as REASONING
+from measurand.eliciting.local_render_template import REASONING as REASONING
 from measurand.eliciting.local_render_template import open_reasoning
 from measurand.eliciting.prompt import Prompt
 from measurand.result import MeasurandError

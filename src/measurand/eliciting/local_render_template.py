@@ -21,7 +21,7 @@ PLAIN: Final = "plain"
 _SWITCHES: Final = ("enable_thinking", "thinking")
 
 #: Where reasoning begins and ends in a text, by model family.
-_REASONING: Final = (
+REASONING: Final = (
     ("<think>", "</think>"),
     ("<thinking>", "</thinking>"),
     ("<thought>", "</thought>"),
@@ -63,12 +63,12 @@ def open_reasoning(turn: str) -> str:
     ('<think>', '')
     """
     folded = turn.casefold()
-    return next((start for start, end in _REASONING if folded.rfind(start) > folded.rfind(end)), "")
+    return next((start for start, end in REASONING if folded.rfind(start) > folded.rfind(end)), "")
 
 
 def is_reasoning(marker: str) -> bool:
     """Return whether a marker begins or ends reasoning, which a prefill may close on purpose."""
-    return any(marker.casefold() in pair for pair in _REASONING)
+    return any(marker.casefold() in pair for pair in REASONING)
 
 
 class Template:
