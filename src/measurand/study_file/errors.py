@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -24,8 +25,10 @@ _EXPECTED: Final = {
     "list_type": "a list",
     "dict_type": "a table",
     "model_type": "a table",
+    "model_attributes_type": "a table",
     "finite_number": "a finite number",
 }
+_TUPLE: Final = re.compile(r"\('[^()]*',?\)")
 
 
 class StudyFileError(MeasurandError):
@@ -83,7 +86,9 @@ def read_toml(path: Path) -> tuple[dict[str, Any], bytes]:
         line = data[: error.start].count(b"\n") + 1
         raise StudyFileError(path, [f"line {line} is not UTF-8; save the file as UTF-8"]) from error
     except tomllib.TOMLDecodeError as error:
-        reason = str(error)[:1].lower() + str(error)[1:]
+        # Names of tables come as Python tuples: ('data',).
+        spelled = _TUPLE.sub(lambda found: f"[{'.'.join(_quoted(found[0]))}]", str(error))
+        reason = spelled[:1].lower() + spelled[1:]
         raise StudyFileError(path, [f"is no TOML: {reason}"]) from error
     except RecursionError as error:
         raise StudyFileError(path, ["is nested too deeply"]) from error
@@ -128,7 +133,15 @@ def _merged(sentences: Sequence[str]) -> str:
         return ", and ".join(sentences)
     allowed = [rest.partition("; did you mean") for _, _, rest in parts]
     hint = next((f"; did you mean{tail}" for _, found, tail in allowed if found), "")
-    return f"{parts[0][0]}; expected " + " or ".join(one for one, _, _ in allowed) + hint
+    return f"{parts[0][0]}; expected {_any_of([one for one, _, _ in allowed])}{hint}"
+
+
+def _any_of(alternatives: Sequence[str]) -> str:
+    """Return alternatives as one; lists of quoted names become one list."""
+    if not all(re.fullmatch(r"('[^']*'(, | or )?)+", one) for one in alternatives):
+        return " or ".join(alternatives)
+    names = [f"'{name}'" for one in alternatives for name in _quoted(one)]
+    return " or ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
 def path_in(document: Any, loc: Sequence[str | int], *, is_absent: bool = False) -> str:
@@ -162,7 +175,8 @@ def _sentence(one: Mapping[str, Any], loc: Sequence[str | int], model: type[Base
     if kind == "extra_forbidden":
         return _unknown(str(loc[-1]), loc[:-1], model)
     if kind == "missing":
-        return "is missing"
+        header, _ = _header(loc, model)
+        return f"is missing; begin it with {header}" if header else "is missing"
     if kind == "value_error":
         return str(context["error"])
     name = where.rpartition(".")[2]
@@ -173,6 +187,10 @@ def _sentence(one: Mapping[str, Any], loc: Sequence[str | int], model: type[Base
         return f"has kind {shown(context['tag'])}; expected {context['expected_tags']}"
     if kind == "union_tag_not_found":
         return "has no kind; give verification, generative, choice, scale or text"
+    if kind in ("list_type", "model_type", "model_attributes_type"):
+        header, hint = _header(loc, model)
+        if header.startswith("[["):
+            return f"is {found}; expected tables that begin with {header}{hint}"
     if kind in _EXPECTED:
         return f"is {found}; expected {_EXPECTED[kind]}"
     bounds = {"greater_than_equal": ("at least", "ge"), "greater_than": ("more than", "gt")}
@@ -242,6 +260,24 @@ def _models_at(model: type[BaseModel], loc: Sequence[str | int]) -> list[type[Ba
             # The tag of an alternative; the name of a criterion or another free key changes nothing.
             here = [one for one in here if part in (one.__name__, _tag(one))] or here
     return here
+
+
+def _header(loc: Sequence[str | int], model: type[BaseModel]) -> tuple[str, str]:
+    """Return how tables of a place begin, blank for what is no table, and a hint at a key that is like the place's."""
+    names = [part for part in loc if isinstance(part, str)]
+    # What alternatives are called ends the place of an element.
+    while names and not any(names[-1] in one.model_fields for one in _models_at(model, names[:-1])):
+        names.pop()
+    if not names:
+        return "", ""
+    above = [one for one in _models_at(model, names[:-1]) if names[-1] in one.model_fields]
+    if not any(_models_in(one, names[-1]) for one in above):
+        return "", ""
+    path = ".".join(names)
+    is_array = any(get_origin(one.model_fields[names[-1]].annotation) is list for one in above)
+    plural = f"{names[-1]}s"
+    hint = f"; did you mean {plural!r}?" if any(plural in one.model_fields for one in above) else ""
+    return (f"[[{path}]]", hint) if is_array else (f"[{path}]", "")
 
 
 def _tag(model: type[BaseModel]) -> str:

@@ -156,7 +156,9 @@ def read_criteria(
     if isinstance(given, list):
         return _once(list(given), "data.criteria"), []
     if given.preset is not None:
-        return list(criteria_of(given.preset)), []
+        if not (known := criteria_of(given.preset)) and needed:
+            raise MeasurandError(f"data.criteria: the preset {given.preset!r} asks for texts and has none; name them")
+        return list(known), []
     if given.column is not None:
         return _of_ratings(data, base, given.column)
     path = base / given.file

@@ -214,7 +214,9 @@ class _Reader:
             self._sources.append(items.source)
         presets: dict[str, str] = self._tried(self._presets, {})
         preset = next(iter(presets.values()), "")
+        n_before = len(self._problems)
         scales, words = self._scales()
+        scales_failed = len(self._problems) > n_before
         self._found(preset_that_fails(presets, scales))
         if preset and not tables.scale:
             scales = {"": scale_of(preset)}
@@ -237,7 +239,8 @@ class _Reader:
         self._found(hold_markers(criteria, readouts, subject))
         self._found(derived_that_fail(derived, readouts))
         if not criteria_failed:
-            self._found(scales_that_fail(readouts, criteria, scales, words))
+            if not scales_failed:
+                self._found(scales_that_fail(readouts, criteria, scales, words))
             self._found(questions_that_fail(readouts, criteria))
         if items is not None:
             self._found(items_that_fail(elicit, items, elicit.subject or ""))

@@ -208,6 +208,9 @@ def questions_that_fail(readouts: Sequence[Readout], criteria: Sequence[str]) ->
     for readout in readouts:
         try:
             check_phrasing(readout)
+        except MeasurandError as error:
+            yield str(error)
+        try:
             if isinstance(readout, Choice):
                 Labels(readout.options)
             if isinstance(readout, Verification):
