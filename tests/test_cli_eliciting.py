@@ -330,10 +330,18 @@ def test_what_was_not_counted_is_no_upper_bound_and_little_money_is_not_none(run
     assert "USD 0.00" not in ended.out
 
 
-def test_a_blank_control_of_texts_is_said_to_be_asked_once(run, study):
+def test_a_blank_control_of_texts_is_counted_once(run, study):
+    """Texts that are left out leave the same question, which is asked once."""
     path = study(replace=[('"shuffled"', '"shuffled", "blank"')])
-    assert "blank: items that look alike without their content are asked about once" in run("check", path).out
-    assert "blank:" not in run("check", study()).out
+    found = json.loads(run("check", path, "--json").out)["estimates"]
+    plain, blank = (
+        sum(one["n_requests"] for one in found if one["control"] == control and one["readout"] == "verification")
+        for control in ("", "blank")
+    )
+    assert plain == blank * 4
+    assert run("elicit", path, "--quiet").status == 0
+    asked = json.loads(run("check", path, "--json").out)["stored"]
+    assert sum(one["n_requests"] for one in found) == sum(one["requests"] for one in asked.values())
 
 
 def test_a_key_that_is_not_set_is_noted_beforehand(run, study, monkeypatch):

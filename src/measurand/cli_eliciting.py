@@ -361,8 +361,6 @@ def _planned(study: StudyFile, planned: Plan, folder: Path, limit: int | None) -
             "About: no tokenizer is at hand; four characters count as a token, and what the template adds and pictures "
             "are left out"
         )
-    if any(one.control == "blank" for one in planned.estimates):
-        lines.append("blank: items that look alike without their content are asked about once, and counted here each")
     if shared := list(dict.fromkeys(one.control for one in planned.estimates if not one.n_requests)):
         lines.append(f"{', '.join(shared)}: the items' own requests, asked once and counted there")
     attempts = {one.readout: one.most_attempts for one in planned.estimates if one.most_attempts > 1}

@@ -20,6 +20,20 @@ from typing import Any, Final
 from measurand.result import MeasurandError, Result
 
 MANIFEST: Final = "manifest.json"
+#: What runs write; anything else in their folder is somebody's own.
+_OF_RUNS: Final = frozenset(
+    {
+        MANIFEST,
+        "results.json",
+        "report.html",
+        "report.md",
+        "tables",
+        "answers.csv",
+        "replies.jsonl",
+        "outputs.jsonl",
+        "protocol.json",
+    }
+)
 _MANIFEST_SCHEMA: Final = "measurand/manifest/1"
 _DEPENDENCIES: Final = ("numpy", "scipy", "pandas", "narwhals", "matplotlib", "jinja2")
 
@@ -139,6 +153,16 @@ def check_out(out: Path) -> None:
         raise MeasurandError(f"{out} is not a folder; give another --out")
     if out.is_dir() and any(out.iterdir()) and not _is_run(out):
         raise MeasurandError(f"{out} holds other files and is no earlier run; give an empty or new folder as --out")
+    foreign = (
+        sorted(one.name for one in out.iterdir() if one.name not in _OF_RUNS and one.name[0] != ".")
+        if out.is_dir()
+        else []
+    )
+    if foreign:
+        raise MeasurandError(
+            f"{out} is an earlier run that also holds {foreign[0]}, which would be lost with it; move it out of there, "
+            "or give another --out"
+        )
     parent = out.absolute().parent
     while not parent.exists():
         parent = parent.parent

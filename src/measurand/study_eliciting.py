@@ -33,6 +33,26 @@ if TYPE_CHECKING:
     from measurand.eliciting.engine import Engine
     from measurand.eliciting.system import System
 
+#: Columns of the tables that hold numbers.
+_NUMBERS: Final = frozenset(
+    {
+        "repeat",
+        "attempt",
+        "answer",
+        "answer_low",
+        "answer_high",
+        "log_odds",
+        "mass",
+        "mass_high",
+        "n_prompt",
+        "n_cached",
+        "n_completion",
+        "n_reasoning",
+        "seconds",
+        "units",
+        "attempts",
+    }
+)
 #: Folders of a study's `out`: what engines said, and what is made of it.
 STORE: Final = "store"
 RUN: Final = "elicit"
@@ -42,7 +62,7 @@ FEWEST_REPLICATES: Final = 100
 MOST_NOISE: Final = 0.5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Elicitation:
     """What a run of a study's asking made.
 
@@ -84,7 +104,15 @@ class Elicitation:
         import pandas as pd
 
         path = self.folder / name
-        return read_table(path) if path.is_file() else pd.DataFrame()
+        if not path.is_file():
+            return pd.DataFrame()
+        table = read_table(path)
+        for column in _NUMBERS & set(table.columns):
+            table[column] = pd.to_numeric(table[column])
+        return table
+
+    def __repr__(self) -> str:
+        return f"Elicitation({str(self.folder)!r}, {self.elicited.n_left} requests left)"
 
     def __str__(self) -> str:
         return str(self.result)

@@ -354,6 +354,19 @@ def test_repeats_have_a_noise_floor(tmp_path):
     )
 
 
+def test_a_repeat_that_got_no_answer_is_told(tmp_path):
+    """T38, T76: what is answered the first time alone, or the second time alone, is no agreement; never is never."""
+    place = itertools.count()
+
+    def told(*_):
+        return reading(0, 0) if next(place) in (0, 6, 5, 7) else reading(0.3, 0.2)
+
+    found = accounts(study(repeats=2, n_items=2), tmp_path, read=told)
+    row = found["repeats", "verification", "does", "prefill=Answer:", "share_changed"]
+    assert row.estimate == 0
+    assert "2 more had an answer one time and none the other" in row.note
+
+
 def test_a_system_that_repeats_itself_has_a_noise_floor_of_zero(tmp_path):
     """T76, the twin."""
     found = accounts(study(repeats=2), tmp_path, read=lambda *_: reading(0.3, 0.2))

@@ -27,6 +27,12 @@ PROTOCOL: Final = ("readout", "phrasing", "protocol", "prefill", "control", "att
 
 Repeats = Literal["refuse", "first", "last", "mean"]
 
+#: Columns that `measurand elicit` keeps about a request, and that tell no protocol.
+_KEPT_BOOKS: Final = (
+    "reply", "repeat", "problem", "answer_low", "answer_high", "mass_high", "top", "others", "identity",
+    "key", "n_prompt", "n_cached", "n_completion", "seconds", "asked_at",
+)  # fmt: skip
+
 _IDS: Final = ("system", "item", "criterion")
 _NUMBERS: Final = ("mass", "log_odds")
 _TEXTS: Final = ("readout", "phrasing", "protocol", "prefill", "control")
@@ -292,6 +298,10 @@ def _statuses(column: pd.Series[Any] | None, blank: npt.NDArray[np.bool_], name:
     return states
 
 
+def _shown(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
 def _settle_repeats(frame: pd.DataFrame, repeats: Repeats, *, labels: bool) -> pd.DataFrame:
     """Refuse several answers to one question under one protocol, or make them one as the user said."""
     roles = [role for role in (*_IDS, *PROTOCOL) if role in frame]
@@ -308,14 +318,12 @@ def _settle_repeats(frame: pd.DataFrame, repeats: Repeats, *, labels: bool) -> p
         return frame
     if repeats == "refuse" or (repeats == "mean" and labels):
         first, second = int(order[again[0]]), int(order[again[0] + 1])
-        where = ", ".join(f'{role} "{frame[role].iloc[first]}"' for role in roles)
-        telling = [
-            str(column)
-            for column in frame.columns
-            if column not in (*roles, "answer", "status", *_NUMBERS, "reply", "repeat")
-            and frame[column].iloc[first] != frame[column].iloc[second]
-        ]
+        where = ", ".join(f'{role} "{_shown(frame[role].iloc[first])}"' for role in roles)
+        differ = [str(column) for column in frame.columns if frame[column].iloc[first] != frame[column].iloc[second]]
+        telling = [column for column in differ if column not in (*roles, "answer", "status", *_NUMBERS, *_KEPT_BOOKS)]
         hint = f" Column {telling[0]!r} tells them apart: if it is the protocol, call it protocol." if telling else ""
+        if "repeat" in differ:
+            hint = " They are repeats of the same request (column 'repeat')."
         if not hint and "criterion" not in frame:
             hint = " If several quantities were asked, name their column: --answer-criterion."
         ways = "first or last" if labels else "first, last or mean"

@@ -84,6 +84,8 @@ class Arm:
         How many of these are middles of bounds.
     items : set of str
         Items asked about.
+    n_repeats : int
+        How often each request was made.
     mass, width : list of float
         Of each reading.
     top_in : int
@@ -107,6 +109,7 @@ class Arm:
     answers: dict[tuple[int, str, str], float] = field(default_factory=dict)
     middles: int = 0
     items: set[str] = field(default_factory=set)
+    n_repeats: int = 0
     mass: list[float] = field(default_factory=list)
     width: list[float] = field(default_factory=list)
     top_in: int = 0
@@ -151,6 +154,7 @@ class Arms:
         """Count one row of the answers table."""
         arm = self._arm(asked, request, readout)
         arm.items.add(request.item)
+        arm.n_repeats = max(arm.n_repeats, request.repeat + 1)
         if not isinstance(request.readout, Choice):
             # Not by its status: a reply may rate what nobody asked about, and a request may have failed.
             arm.is_asked[answer.criterion] = asks_about(request, answer.criterion)

@@ -171,7 +171,7 @@ class Probe:
         """Tell what of a refused request it is that the server refuses, by leaving out one thing at a time."""
         failure = sent.failure or Failure("")
         if failure.stops or not 400 <= sent.status < 500:
-            self._prove("reachable", False, f"no request succeeds: {failure.reason}")
+            self._prove("reachable", False, f"no request to {self._sender.address} succeeds: {failure.reason}")
             return
         without: list[tuple[str, Sent]] = []
         if first.prefill:

@@ -111,12 +111,15 @@ def plan(
 
 def _is_asked_already(engine: Engine, readout: Readout, control: str) -> bool:
     """Whether a control's requests are the items' own, which they are but for samples with seeds of their own."""
-    if control != "swapped":
-        return False
+    return control == "swapped" and not _has_own_seeds(engine, readout)
+
+
+def _has_own_seeds(engine: Engine, readout: Readout) -> bool:
+    """Whether each item's replies are sampled under a seed of their own, so that no two requests are the same."""
     if not isinstance(readout, Generative | Text):
-        return True
+        return False
     is_sampled = readout.decoding.temperature is None or readout.decoding.temperature > 0
-    return not is_sampled or (readout.decoding.seed is None and engine.abilities().seed is not True)
+    return is_sampled and (readout.decoding.seed is not None or engine.abilities().seed is True)
 
 
 def _estimate(design: Design, system: System, engine: Engine, readout: Readout, own: Sequence[Block]) -> Estimate:
@@ -127,6 +130,10 @@ def _estimate(design: Design, system: System, engine: Engine, readout: Readout, 
         request = next(one for one in requests(design, block) if one.readout is readout)
         of_item.append(_tokens(engine, request.prompt))
     n, n_items = len(first), len(own)
+    if own[0].control == "blank" and not _has_own_seeds(engine, readout):
+        # What is left of different items may be the same, and is asked once.
+        shown = {(block.shown.text, block.shown.image): size for block, size in zip(own, of_item, strict=True)}
+        n_items, of_item = len(shown), list(shown.values())
     if _is_asked_already(engine, readout, own[0].control):
         n = n_items = 0
     prompt = sum(of_question) * n_items + n * sum(of_item) - n * n_items * of_question[0]
