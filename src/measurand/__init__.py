@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from measurand.reporting import plot, report
     from measurand.result import Finding, MeasurandError, Result, Row
     from measurand.scoring import forced_choice, gates, score
-    from measurand.simulate import simulate_benchmark, simulate_panel
+    from measurand.simulate import simulate_benchmark, simulate_faces, simulate_panel, simulate_raters
     from measurand.study_eliciting import elicit
 
 __version__ = "0.1.0"
@@ -79,7 +79,7 @@ _HOME = {
     "measurand.reporting": ("plot", "report"),
     "measurand.result": ("Finding", "MeasurandError", "Result", "Row"),
     "measurand.scoring": ("forced_choice", "gates", "score"),
-    "measurand.simulate": ("simulate_benchmark", "simulate_panel"),
+    "measurand.simulate": ("simulate_benchmark", "simulate_faces", "simulate_panel", "simulate_raters"),
     "measurand.study_eliciting": ("elicit",),
 }
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
@@ -120,7 +120,9 @@ __all__ = [
     "report",
     "score",
     "simulate_benchmark",
+    "simulate_faces",
     "simulate_panel",
+    "simulate_raters",
     "style",
     "system_test",
 ]

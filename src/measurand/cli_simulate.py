@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from measurand.cli_options import SeedOption, assignments, write_text
+from measurand.cli_options import SeedOption, assignments, split, write_text
 
 app = typer.Typer(help="Make synthetic data with known truth.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -58,9 +58,10 @@ def simulate_panel(
     import json
 
     from measurand.data import Scale
+    from measurand.folders import write_file
     from measurand.simulate import PRESETS
     from measurand.simulate import simulate_panel as make
-    from measurand.study import write_file, write_table
+    from measurand.study import write_table
 
     if preset is not None:
         panel = PRESETS[preset.value](seed=seed)
@@ -124,8 +125,9 @@ def simulate_benchmark(
     import json
 
     from measurand.data import Scale
+    from measurand.folders import write_file
     from measurand.simulate import simulate_benchmark as make
-    from measurand.study import write_file, write_table
+    from measurand.study import write_table
 
     given: dict[str, Any] = {}
     if reliability:
@@ -153,3 +155,94 @@ def simulate_benchmark(
     text = json.dumps(made.truth, indent=1) + "\n"
     write_file(out / "truth.json", lambda path: write_text(path, text))
     typer.echo(f"{len(made.answers):,} answers, {len(made.ratings):,} ratings: {out}", err=True)
+
+
+class FacesChoice(StrEnum):
+    """How many expressions a face has."""
+
+    graded = "graded"
+    mixed = "mixed"
+
+
+@app.command("faces")
+def simulate_faces(
+    out: Annotated[Path, typer.Option("--out", help="Folder for the pictures, items, truth and contact sheets.")],
+    items: Annotated[int, typer.Option("--items", min=1, help="Number of pictures.")] = 300,
+    persons: Annotated[int, typer.Option("--persons", min=1, help="Number of persons.")] = 40,
+    kind: Annotated[
+        FacesChoice, typer.Option("--kind", help="graded: one expression a face; mixed: one to three.")
+    ] = FacesChoice.graded,
+    expression: Annotated[
+        list[str] | None,
+        typer.Option("--expression", help="An expression to draw (repeatable).", show_default="twelve"),
+    ] = None,
+    held_out: Annotated[
+        float, typer.Option("--held-out", help="Share of persons whose pictures are in the split test.")
+    ] = 0.25,
+    size: Annotated[int, typer.Option("--size", help="Width and height in pixels.")] = 64,
+    seed: SeedOption = 0,
+) -> None:
+    """Drawn faces of known intensities of expressions; their truth is written beside them."""
+    from measurand.simulate import simulate_faces as make
+
+    given: dict[str, Any] = {"expressions": tuple(expression)} if expression else {}
+    made = make(
+        n_items=items, n_persons=persons, seed=seed, size=size, kind=kind.value, held_out=held_out, out=out, **given
+    )
+    n_test = int((made["split"] == "test").sum())
+    typer.echo(f"{len(made):,} faces ({n_test:,} of persons held out): {out}", err=True)
+
+
+@app.command("raters")
+def simulate_raters(
+    faces: Annotated[Path, typer.Argument(help="The truth.csv of simulated faces: items and their intensities.")],
+    out: Annotated[Path, typer.Option("--out", help="File for the ratings: .csv, .tsv, .jsonl or .parquet.")],
+    raters: Annotated[int, typer.Option("--raters", min=2, help="Number of raters.")] = 8,
+    raters_per_item: Annotated[
+        int, typer.Option("--raters-per-item", min=2, help="How many raters see an item; all of them: crossed.")
+    ] = 4,
+    scale: Annotated[str, typer.Option("--scale", metavar="LOW:HIGH:STEP", help="The scale.")] = "0:7:1",
+    labels: Annotated[
+        str, typer.Option("--labels", metavar="NO,YES", help="Yes/no answers in these words, in place of a scale.")
+    ] = "",
+    reliability: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--reliability",
+            metavar="NAME=KAPPA",
+            help="Pairwise kappa of an expression (repeatable).",
+            show_default="the first paper's",
+        ),
+    ] = None,
+    severity: Annotated[
+        float, typer.Option("--severity", min=0.0, help="Spread of severities, share of scale.")
+    ] = 0.05,
+    drift: Annotated[float, typer.Option("--drift", min=0.0, help="Spread of drifts, share of scale.")] = 0.04,
+    careless: Annotated[int, typer.Option("--careless", min=0, help="Raters who sometimes do not look.")] = 0,
+    seed: SeedOption = 0,
+) -> None:
+    """Ratings of simulated faces by raters of known severity and noise; their truth is written beside them."""
+    import json
+
+    from measurand.data import Scale
+    from measurand.folders import write_file
+    from measurand.simulate import simulate_raters as make
+    from measurand.simulate.raters_settings import READOUT_PAPER
+    from measurand.study import write_table
+
+    made = make(
+        faces,
+        n_raters=raters,
+        raters_per_item=raters_per_item,
+        scale=Scale(labels=split(labels)) if labels else Scale.parse(scale),
+        reliabilities={**READOUT_PAPER, **assignments(reliability or [], "--reliability")},
+        severity_sd=severity,
+        drift_sd=drift,
+        n_careless=careless,
+        seed=seed,
+    )
+    write_file(out, lambda path: write_table(made.ratings, path, out.name))
+    truth = out.with_name(out.name.split(".")[0] + ".truth.json")
+    text = json.dumps(made.truth, indent=1) + "\n"
+    write_file(truth, lambda path: write_text(path, text))
+    typer.echo(f"{len(made.ratings):,} ratings: {out}; truth: {truth}", err=True)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import datetime
-import errno
 import hashlib
 import io
 import json
 import platform
-import shutil
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
+from measurand.folders import in_place_of, write_file
 from measurand.result import MeasurandError, Result
 
 MANIFEST: Final = "manifest.json"
@@ -129,7 +126,7 @@ def write_run(
         "report.md": markdown,
         MANIFEST: json.dumps(document, indent=1, ensure_ascii=False) + "\n",
     }
-    with _in_place_of(out) as folder:
+    with in_place_of(out) as folder:
         for name, text in files.items():
             (folder / name).write_text(text, encoding="utf-8", newline="\n")
         (folder / "tables").mkdir()
@@ -178,54 +175,6 @@ def _is_run(out: Path) -> bool:
     return isinstance(document, dict) and document.get("schema") == _MANIFEST_SCHEMA
 
 
-@contextlib.contextmanager
-def _in_place_of(out: Path) -> Any:
-    """Give a temporary folder that takes the place of `out` if the block succeeds and vanishes if it fails."""
-    made: list[Path] = []
-    temporary: Path | None = None
-    aside: Path | None = None
-    try:
-        parent = out.absolute().parent
-        while not parent.exists():
-            made.append(parent)
-            parent = parent.parent
-        out.absolute().parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.absolute().parent))
-        temporary.chmod(0o755)
-        yield temporary
-        if out.exists():
-            aside = temporary.with_name(f"{temporary.name}-old")
-            out.replace(aside)
-        temporary.replace(out)
-        if aside is not None:
-            # The new run is in its place; what may be left of the old one is no reason to fail.
-            shutil.rmtree(aside, ignore_errors=True)
-    except BaseException as error:
-        if aside is not None and aside.exists() and not out.exists():
-            aside.replace(out)
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
-        for folder in made:
-            with contextlib.suppress(OSError):
-                folder.rmdir()
-        if isinstance(error, OSError):
-            raise MeasurandError(f"{out} cannot be written: {disk_reason(error)}; nothing was left behind") from error
-        raise
-
-
-def disk_reason(error: OSError) -> str:
-    """Return why writing failed, in words that say what to do."""
-    reasons = {
-        errno.ENOSPC: "the disk is full",
-        errno.EDQUOT: "the disk quota is used up",
-        errno.EFBIG: "the file would be larger than this system allows",
-        errno.EACCES: "no permission to write there",
-        errno.EPERM: "no permission to write there",
-        errno.EROFS: "that file system is read-only",
-    }
-    return reasons.get(error.errno or 0, error.strerror or str(error))
-
-
 def write_csv(result: Result, analysis: str, path: Path) -> None:
     """Write one analysis as CSV, cells that a spreadsheet would run as formulas made harmless."""
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -251,31 +200,6 @@ def _cell(value: Any) -> str:
     text = str(value)
     # A leading apostrophe is how spreadsheets are told that a cell is text.
     return f"'{text}" if text[:1] in "=+-@\t\r" and not isinstance(value, int | float) else text
-
-
-def write_file(path: Path, write: Callable[[Path], None]) -> None:
-    """Write one file under a temporary name and move it into place when it is whole.
-
-    Raises
-    ------
-    MeasurandError
-        If it cannot be written; nothing is left behind, and an earlier file stays as it was.
-    """
-    temporary = path.with_name(f".{path.name}.part")
-    made = [folder for folder in path.absolute().parents if not folder.exists()]
-    try:
-        path.absolute().parent.mkdir(parents=True, exist_ok=True)
-        write(temporary)
-        temporary.replace(path)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        for folder in made:
-            with contextlib.suppress(OSError):
-                folder.rmdir()
-        if isinstance(error, OSError):
-            raise MeasurandError(f"{path} cannot be written: {disk_reason(error)}; nothing was left behind") from error
-        raise
 
 
 def write_table(frame: Any, path: Path, name: str) -> None:

@@ -16,6 +16,7 @@ from eliciting.studies import (
     items,
     reading,
     replies,
+    reply,
     study,
     tables,
 )
@@ -404,3 +405,28 @@ def test_an_interval_is_the_same_every_time(tmp_path):
     one, other = (accounts(study(), tmp_path / name) for name in "ab")
     key = ("acquiescence", "verification", "does", "prefill=Answer:", "share_item")
     assert (one[key].low, one[key].high) == (other[key].low, other[key].high)
+
+
+def test_texts_in_reply_to_the_same_request_are_compared(tmp_path):
+    """T76: the second paper's generation was never repeated; here a share of texts that came out otherwise is a row."""
+    told = iter(["🙂", "🙂", "😢", "🔥"])
+    found = accounts(study(Text([FEEL]), repeats=2, n_items=2), tmp_path, generate=lambda *_: reply(next(told)))
+    row = next(row for key, row in found.items() if key[0] == "repeats" and key[-1] == "share_changed")
+    assert row.estimate == 0.5
+    assert "2 texts" in row.note
+
+
+def test_how_much_the_first_place_is_worth_is_told(tmp_path):
+    """X7: an option's share where it is listed first against its share where it is not; balanced over all orders."""
+
+    def first_twice(prompt, labels):
+        first = prompt.question.split("\n")[1].removeprefix("- ")
+        weights = [2 if name == first else 1 for name in labels.names]
+        return reading(*(0.9 * one / sum(weights) for one in weights))
+
+    choice = Choice(OPTIONS, [WHICH], rotations=len(OPTIONS))
+    found = accounts(study(choice, n_items=3), tmp_path, read=first_twice)
+    row = next(row for key, row in found.items() if key[-1] == "first_place_excess")
+    n = len(OPTIONS)
+    assert row.estimate == pytest.approx(2 / (n + 1) - 1 / (n + 1), abs=1e-12)
+    assert row.unit == "item"

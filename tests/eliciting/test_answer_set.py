@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import unicodedata
 
 import numpy as np
 import pytest
@@ -318,3 +319,12 @@ def test_smollm2_tells_1_from_10(renderer):
     one, ten = answers.sequences[0], answers.sequences[9]
     assert {renderer.decode(ids) for ids in one} == {"1", " 1"}
     assert {ids for longer in answers.subtracted.values() for ids in longer} == set(ten)
+
+
+def test_letters_with_accents_are_the_same_in_one_sign_and_in_two_and_marks_of_other_scripts_close_a_word():
+    labels = Labels({"yes": ("sí", "はい"), "no": ("no", "いいえ")})
+    for text in ("sí", "Sí.", unicodedata.normalize("NFD", " SÍ"), "はい。", "はい"):
+        assert labels.of(text) == "yes"
+    assert labels.of("いいえ、") == "no"
+    assert labels.of("はいい") == ""
+    assert unicodedata.normalize("NFD", "Sí") in labels.forms("yes")

@@ -213,7 +213,7 @@ def test_first_replies_that_are_not_accepted_are_found(tmp_path, n_good, verdict
     design = study(Generative([EVERY], retry=Retry(2)), n_items=5, repeats=4)
     found = found_in(design, tmp_path, generate=replies(*said))["first-reply"]
     assert found.verdict == verdict
-    assert ("not json" in found.statement) == (verdict != "pass")
+    assert ("not JSON" in found.statement) == (verdict != "pass")
     assert ("after up to 2 attempts 100 %" in found.statement) == (verdict != "pass")
 
 

@@ -290,3 +290,21 @@ def test_a_refusal_is_a_reply_that_says_so(given_):
 def test_a_repeated_prefill_is_no_part_of_the_reply():
     assert reply_of(completion("Answer: no"), prefill="Answer:", fingerprint="f", seconds=0).text == " no"
     assert reply_of(completion("Answer: no"), prefill="", fingerprint="f", seconds=0).text == "Answer: no"
+
+
+def broken(raw, p):
+    return {"token": raw.decode(errors="replace"), "bytes": list(raw), "logprob": math.log(p)}
+
+
+@pytest.mark.parametrize("has_bytes", [True, False])
+def test_a_part_of_a_character_may_begin_an_answer_and_is_in_its_upper_bound(has_bytes):
+    """X9, T02: the first two bytes of a Bengali no stood at .6 and counted for nothing, so that yes seemed sure."""
+    labels = Labels({"yes": ("oui",), "no": ("না",)})
+    tokens = [broken("না".encode()[:2], 0.6), broken(b"oui", 0.3), broken(b"the", 0.01)]
+    if not has_bytes:
+        tokens = [{**one, "bytes": None} for one in tokens]
+    document = {"choices": [{"message": {"content": ""}, "logprobs": {"content": [{"top_logprobs": tokens}]}}]}
+    found = reading_of(document, labels, n_asked=3, fingerprint="", seconds=0.0)
+    assert math.exp(found.high[1]) >= 0.6
+    assert math.exp(found.low[1]) == 0
+    assert found.mass_high >= 0.9

@@ -287,7 +287,11 @@ def _answered_once(arm: Arm) -> int:
 
 
 def _repeats(name: ArmName, arm: Arm) -> Iterator[Row]:
-    """Give how far answers to the very same request differ."""
+    """Give how far answers to the very same request differ; of texts, how many are other texts."""
+    texts = [text != arm.texts[0, item] for (k, item), text in arm.texts.items() if k and (0, item) in arm.texts]
+    if texts:
+        note = f"{len(texts)} texts in reply to the very same request; {_DESCRIBES}"
+        yield Row("repeats", name.keys, "share_changed", float(np.mean(texts)), note=note)
     values = arm.log_odds or arm.answers
     if not any(repeat for repeat, _, _ in arm.answers):
         return

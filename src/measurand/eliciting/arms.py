@@ -86,6 +86,8 @@ class Arm:
         Items asked about.
     n_repeats : int
         How often each request was made.
+    texts : dict
+        (repeat, item) to the last free text.
     mass, width : list of float
         Of each reading.
     top_in : int
@@ -110,6 +112,7 @@ class Arm:
     middles: int = 0
     items: set[str] = field(default_factory=set)
     n_repeats: int = 0
+    texts: dict[tuple[int, str], str] = field(default_factory=dict)
     mass: list[float] = field(default_factory=list)
     width: list[float] = field(default_factory=list)
     top_in: int = 0
@@ -216,6 +219,8 @@ class Arms:
             arm.status.update(cell.status for cell in last.cells.values())
         else:
             arm.status[last.status] += 1
+        if isinstance(request.readout, Text) and last is not None:
+            arm.texts[request.repeat, request.item] = str(getattr(last, "text", ""))
 
     def _spend(self, arm: Arm, asked: Asked, record: Mapping[str, Any]) -> None:
         address = bytes.fromhex(record["key"])[:16]

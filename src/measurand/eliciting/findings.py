@@ -151,7 +151,9 @@ def _read_position(elicited: Elicited, arms: Arms) -> Finding:
     low = sorted((name for name in found if of[name] < TOP_PASSES), key=lambda name: of[name])
     verdict = _verdict(min(of.values()), TOP_PASSES, TOP_FAILS)
     if not low:
-        statement = f"In all {len(found)} arms it is, for at least {share(min(of.values()))} of the readings."
+        least = min(of.values())
+        of_readings = "all readings" if least == 1 else f"at least {share(least)} of the readings"
+        statement = f"In {_all_arms(len(found))} it is, for {of_readings}."
         return Finding(
             "read-position",
             question,
@@ -218,7 +220,8 @@ def _accepted(elicited: Elicited, arms: Arms) -> Finding:
     arm = found[worst]
     verdict = _verdict(of[worst], FIRST_PASSES, FIRST_FAILS)
     if verdict == "pass":
-        statement = f"In all {len(found)} arms at least {share(of[worst])} of the first replies are accepted."
+        replies = "all first replies" if of[worst] == 1 else f"at least {share(of[worst])} of the first replies"
+        statement = f"In {_all_arms(len(found))} {replies} are accepted."
         return Finding(
             "first-reply",
             question,
@@ -230,7 +233,7 @@ def _accepted(elicited: Elicited, arms: Arms) -> Finding:
     last = max(arm.asked)
     ever = sum(arm.accepted.values()) / arm.asked[1]
     later = f", after up to {last} attempts {share(ever)}" if last > 1 else ""
-    problems = joined(*(f"{kind.replace('_', ' ')} {n}" for kind, n in arm.problems.most_common(3)))
+    problems = joined(*(f"{_in_words(kind)} {n}" for kind, n in arm.problems.most_common(3)))
     return Finding(
         "first-reply",
         question,
@@ -269,6 +272,14 @@ def _criteria(arms: Arms) -> Finding:
         rows=_references(names[:_MOST_NAMED], "n_criteria_never_asked"),
         source="Schuhmann et al. 2025, zero-shot prompt: its example names 25 of 40",
     )
+
+
+def _in_words(kind: str) -> str:
+    return kind.replace("not_json", "not JSON").replace("_", " ")
+
+
+def _all_arms(n: int) -> str:
+    return "the one arm" if n == 1 else f"all {n} arms"
 
 
 def _acquiescence(elicited: Elicited, rows: Sequence[Row]) -> Finding:
@@ -317,6 +328,6 @@ def _acquiescence(elicited: Elicited, rows: Sequence[Row]) -> Finding:
         if verdict == "pass"
         else "Score the double-centred answers beside the raw ones (readout double_centred): they keep what tells one "
         "question from another on one item.",
-        rows=[row.reference() for row in found[:_MOST_NAMED]],
+        rows=[row.reference() for row in [worst, *(row for row in found if row is not worst)][:_MOST_NAMED]],
         source=_OURS,
     )

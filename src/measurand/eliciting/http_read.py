@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from measurand.eliciting.engine import N_OTHERS, Failure, Finish, Reading, Reply
-from measurand.eliciting.labels import Labels
+from measurand.eliciting.labels import MARKS, OTHER_MARKS, Labels
 from measurand.stats.top_k import bounds
 
 #: Log-probabilities from here down say "very unlikely" and are no numbers: servers clamp to -9999.
@@ -18,15 +18,19 @@ _FLOOR: Final = -9990.0
 #: Sum of probabilities above 1 that is still rounding: llama.cpp's 49,152 sum to 1.0001.
 _EXCESS: Final = 1e-3
 #: What may stand directly behind a word without making it another word, as single tokens have it.
-_MARKS: Final = ("", ".", ",", "!", "?", ":", ";")
+
+
+#: What stands for bytes that are no character by themselves.
+_BROKEN: Final = "\ufffd"
 
 
 class Token(NamedTuple):
-    """One of the likeliest tokens: its text, its log-probability in nats, its id where the server tells it."""
+    """One of the likeliest tokens: its text, its log-probability in nats, its id and bytes where they are told."""
 
     text: str
     logprob: float
     id: int | None = None
+    raw: bytes = b""
 
     @property
     def name(self) -> str:
@@ -158,7 +162,7 @@ def reading_of(
         return top
     tokens, names = top.tokens, labels.names
     owner = [labels.of(token.text) for token in tokens]
-    begun = [_begun(token.text, labels) for token in tokens]
+    begun = [_begun(token, labels) for token in tokens]
     whole = np.array([[own == name and not start - {name} for own, start in zip(owner, begun, strict=True)]
                       for name in names])  # fmt: skip
     part = np.array([[own == name or name in start for own, start in zip(owner, begun, strict=True)]
@@ -207,7 +211,10 @@ def n_variants(labels: Labels, label: str) -> int:
     3
     """
     forms = labels.forms(label)
-    marks = ("",) if labels.are_numerals else _MARKS
+    # Marks of other scripts behind words of ASCII are counted where they are shown.
+    marks = ["", *MARKS, *("" if all(form.isascii() for form in forms) else OTHER_MARKS)]
+    if labels.are_numerals:
+        marks = [""]
     texts = {form + mark for form in forms for mark in marks}
     return len(texts | {form[:length] for form in forms for length in range(1, len(form))})
 
@@ -262,9 +269,18 @@ def usage_of(document: Mapping[str, Any]) -> dict[str, int | None]:
     }
 
 
-def _begun(text: str, labels: Labels) -> set[str]:
-    """Labels of which a spelling goes on where this text ends."""
-    start = text.casefold()
+def _begun(token: Token, labels: Labels) -> set[str]:
+    """Labels of which a spelling goes on where this token ends, in the middle of a character perhaps."""
+    if _BROKEN in token.text:
+        # Without its bytes a broken token may begin whatever is not ASCII.
+        start, raw = token.text.split(_BROKEN)[0], token.raw
+        return {
+            name
+            for name in labels.names
+            for form in labels.forms(name)
+            if (form.encode().startswith(raw) if raw else form.startswith(start) and not form[len(start) :].isascii())
+        }
+    start = token.text.casefold()
     return {
         name
         for name in labels.names
@@ -285,7 +301,7 @@ def _token(entry: Mapping[str, Any]) -> Token:
     text = bytes(raw).decode(errors="replace") if isinstance(raw, list) and raw else str(entry["token"])
     if isinstance(number, bool):
         raise TypeError
-    return Token(text, float(number), _count(entry.get("id")))
+    return Token(text, float(number), _count(entry.get("id")), bytes(raw) if isinstance(raw, list) else b"")
 
 
 def _choice(document: Mapping[str, Any]) -> Mapping[str, Any] | Failure:

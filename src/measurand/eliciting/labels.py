@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from measurand.result import MeasurandError
 
-#: What may stand directly behind a word without making it another word.
-_PUNCTUATION: Final = ".,!?:;"
+#: What may stand directly behind a word without making it another word, and what else in scripts beyond ASCII.
+MARKS: Final = ".,!?:;"
+OTHER_MARKS: Final = "。、，．！？：；।॥،؛؟۔"
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,9 @@ class Labels:
                     )
 
     def _bare(self, text: str) -> str:
-        text = text.strip()
-        return (text if self.are_numerals else text.rstrip(_PUNCTUATION)).casefold()
+        # One spelling of an accented letter is as good as the other.
+        text = unicodedata.normalize("NFC", text.strip())
+        return (text if self.are_numerals else text.rstrip(MARKS + OTHER_MARKS)).casefold()
 
     @property
     def identity(self) -> tuple[object, ...]:
@@ -75,9 +78,13 @@ class Labels:
         )
 
     def forms(self, label: str) -> tuple[str, ...]:
-        """Return a label's spellings: as given, lower, capitalised, upper; each with and without a leading space."""
+        """Return a label's spellings: as given, lower, capitalised, upper; each with and without a leading space.
+
+        Letters with accents as one sign and as two.
+        """
+        written = [unicodedata.normalize(form, word) for word in self.words[label] for form in ("NFC", "NFD")]
         cases = dict.fromkeys(
-            form for word in self.words[label] for form in (word, word.lower(), word.capitalize(), word.upper())
+            form for word in written for form in (word, word.lower(), word.capitalize(), word.upper())
         )
         return tuple(lead + form for form, lead in itertools.product(cases, ("", " ")))
 

@@ -18,7 +18,8 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from measurand.eliciting.store_lines import HEAD, KEY, begins_a_store, fault_of, from_line, json_value, to_line
-from measurand.eliciting.store_lock import locked, reason
+from measurand.eliciting.store_lock import locked
+from measurand.folders import disk_reason
 from measurand.result import MeasurandError
 
 #: The file in a store's folder, and the one that its writer locks.
@@ -143,7 +144,7 @@ class Store:
         except BaseException as error:
             store._release()
             if isinstance(error, OSError):
-                raise MeasurandError(f"{store.path} cannot be opened: {reason(error)}") from error
+                raise MeasurandError(f"{store.path} cannot be opened: {disk_reason(error)}") from error
             raise
         return store
 
@@ -328,8 +329,8 @@ class Store:
                     self._enter(line, start)
                 if isinstance(error, OSError):
                     raise MeasurandError(
-                        f"{self.path} cannot be written: {reason(error)}. All {len(self)} answers before are kept: "
-                        "make room and start again"
+                        f"{self.path} cannot be written: {disk_reason(error)}. All {len(self)} answers before are "
+                        "kept: make room and start again"
                     ) from error
                 raise
             self._unsynced += 1
@@ -369,7 +370,7 @@ class Store:
                 # A second try would say that all is well, although what the first one lost stays lost.
                 self._release()
                 raise MeasurandError(
-                    f"{self.path}: the disk did not take the last {lost} records: {reason(error)}. Start again; "
+                    f"{self.path}: the disk did not take the last {lost} records: {disk_reason(error)}. Start again; "
                     "what is missing is asked again"
                 ) from error
         self._unsynced, self._synced = 0, time.monotonic()

@@ -9,12 +9,8 @@ import platform
 import sys
 from pathlib import Path
 
+from measurand.folders import disk_reason
 from measurand.result import MeasurandError
-
-
-def reason(error: OSError) -> str:
-    """Return why the system refused, in its words."""
-    return error.strerror or str(error)
 
 
 def locked(path: Path) -> int:
@@ -42,7 +38,7 @@ def locked(path: Path) -> int:
     except OSError as error:
         os.close(file)
         raise MeasurandError(
-            f"{path} cannot be locked: {reason(error)}; put the run on a disk of this machine, where files can be"
+            f"{path} cannot be locked: {disk_reason(error)}; put the run on a disk of this machine, where files can be"
         ) from error
     # Only a help for whoever waits: the lock itself ends with the process, whatever stands here.
     with contextlib.suppress(OSError):
