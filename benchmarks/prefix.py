@@ -75,7 +75,7 @@ def labels() -> Any:
 
 def tokens_of(engine: Any, prompts: list[Any]) -> dict[str, int]:
     """Return how many tokens prompts have in common, in their endings, and in all."""
-    from measurand.eliciting.local_prefix import Question, common
+    from measurand.eliciting.local.prefix import Question, common
 
     rendered = [Question(engine._renderer.render(prompt)) for prompt in prompts]
     n = common(rendered)
@@ -105,7 +105,7 @@ def spelled(logits: Any, engine: Any, prompt: Any) -> float:
 
 def by_way(engine: Any, prompts: list[Any], way: str) -> list[float]:
     """Return the same log-odds as the engine's ways read them."""
-    from measurand.eliciting.local_prefix import Question, read
+    from measurand.eliciting.local.prefix import Question, read
 
     questions = [Question(engine._renderer.render(prompt)) for prompt in prompts]
     found = {

@@ -357,7 +357,7 @@ def test_an_earlier_run_that_cannot_be_removed_does_not_undo_the_new_one(write, 
         return plain(path, *args, **kwargs)
 
     with monkeypatch.context() as patch:
-        patch.setattr(study.shutil, "rmtree", rmtree)
+        patch.setattr(shutil, "rmtree", rmtree)
         try:
             write(out, Result([Row("design", {}, "n_items", 4)], {}))
         except MeasurandError as error:

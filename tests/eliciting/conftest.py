@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 import zipfile
 from pathlib import Path
 from types import ModuleType
@@ -11,6 +12,13 @@ from types import ModuleType
 import pytest
 
 _FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    """Threads of one pass wait for each other where cores are shared, a hundred times longer than one takes alone."""
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
 
 
 def missing(what: str) -> None:

@@ -280,7 +280,7 @@ def test_the_order_of_words_makes_no_difference(vocabulary, words):
 @pytest.fixture(scope="module")
 def renderer(smollm2):
     os.environ["HF_HUB_OFFLINE"] = "1"
-    from measurand.eliciting.local_render import Renderer
+    from measurand.eliciting.local.render import Renderer
 
     return Renderer(System("smollm2", "transformers", model=str(smollm2)))
 

@@ -27,7 +27,7 @@ from measurand.eliciting.cards import cards
 from measurand.eliciting.declared import Choice, Generative, Item, RatingsRule, Retry, Verification
 from measurand.eliciting.findings import findings
 from measurand.eliciting.http import HttpEngine
-from measurand.eliciting.http_read import reading_of
+from measurand.eliciting.http.read import reading_of
 from measurand.eliciting.labels import Labels
 from measurand.eliciting.presets import criteria_of, generative_preset, scale_of
 from measurand.eliciting.prompt import Prompt

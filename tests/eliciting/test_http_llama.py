@@ -127,7 +127,6 @@ def test_a_list_of_the_whole_vocabulary_gives_points(url):
 def test_the_server_agrees_with_transformers(url, smollm2):
     """T53: another engine, another precision of activations; loosely the same numbers, and the same prompt tokens."""
     torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
-    torch.set_num_threads(2)
     tokenizer = transformers.AutoTokenizer.from_pretrained(smollm2)
     model = transformers.AutoModelForCausalLM.from_pretrained(smollm2, dtype=torch.float32).eval()
     for prompt, reading in zip(STARTED, read(url, STARTED), strict=True):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from eliciting.servers import completion, likeliest
 from measurand.eliciting.engine import Failure, Reading
-from measurand.eliciting.http_read import n_variants, reading_of, reply_of
+from measurand.eliciting.http.read import n_variants, reading_of, reply_of
 from measurand.eliciting.labels import Labels
 
 CLOSED = 1e-12

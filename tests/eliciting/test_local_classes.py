@@ -13,14 +13,12 @@ from eliciting import vlm_classes  # noqa: E402
 from measurand.eliciting.engine import Decoding  # noqa: E402
 from measurand.eliciting.labels import Labels  # noqa: E402
 from measurand.eliciting.local import LocalEngine  # noqa: E402
-from measurand.eliciting.local_prefix import Question, common, read  # noqa: E402
-from measurand.eliciting.local_reading import label_log_probabilities, log_probabilities  # noqa: E402
-from measurand.eliciting.local_selftest import LIMIT  # noqa: E402
+from measurand.eliciting.local.prefix import Question, common, read  # noqa: E402
+from measurand.eliciting.local.reading import label_log_probabilities, log_probabilities  # noqa: E402
+from measurand.eliciting.local.selftest import LIMIT  # noqa: E402
 from measurand.eliciting.prompt import Picture, Prompt  # noqa: E402
 from measurand.eliciting.system import System  # noqa: E402
 from measurand.result import MeasurandError  # noqa: E402
-
-torch.set_num_threads(1)
 
 #: PaliGemma's processor makes arrays of tensors in a way that NumPy 2 warns of; here it is called without the library.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")

@@ -10,14 +10,13 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from eliciting import vlm_classes  # noqa: E402
-from measurand.eliciting import local_generate  # noqa: E402
 from measurand.eliciting.engine import Decoding, Failure, Reply  # noqa: E402
 from measurand.eliciting.local import LocalEngine  # noqa: E402
-from measurand.eliciting.local_generate import _draw, _parted  # noqa: E402
+from measurand.eliciting.local import generate as local_generate  # noqa: E402
+from measurand.eliciting.local.generate import _draw, _parted  # noqa: E402
 from measurand.eliciting.prompt import Prompt  # noqa: E402
 from measurand.eliciting.system import System  # noqa: E402
 
-torch.set_num_threads(1)
 WARM = Decoding(max_tokens=8, temperature=1.0, seed=5)
 
 

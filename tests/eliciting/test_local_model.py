@@ -12,12 +12,11 @@ transformers = pytest.importorskip("transformers")
 
 from eliciting import vlm_classes  # noqa: E402
 from measurand.eliciting.local import LocalEngine  # noqa: E402
-from measurand.eliciting.local_model import LocalModel, tokens  # noqa: E402
-from measurand.eliciting.local_weights import config_digest, weights_digest  # noqa: E402
+from measurand.eliciting.local.model import LocalModel, tokens  # noqa: E402
+from measurand.eliciting.local.weights import config_digest, weights_digest  # noqa: E402
 from measurand.eliciting.system import System  # noqa: E402
 from measurand.result import MeasurandError  # noqa: E402
 
-torch.set_num_threads(1)
 LAST = torch.tensor([[False] * 9 + [True]])
 
 

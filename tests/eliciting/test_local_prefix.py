@@ -12,13 +12,11 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from eliciting import vlm_classes  # noqa: E402
-from measurand.eliciting import local_prefix  # noqa: E402
-from measurand.eliciting.local_model import LocalModel, shared, tokens  # noqa: E402
-from measurand.eliciting.local_prefix import WAYS, Question, common, read  # noqa: E402
-from measurand.eliciting.local_render import Rendered  # noqa: E402
+from measurand.eliciting.local import prefix as local_prefix  # noqa: E402
+from measurand.eliciting.local.model import LocalModel, shared, tokens  # noqa: E402
+from measurand.eliciting.local.prefix import WAYS, Question, common, read  # noqa: E402
+from measurand.eliciting.local.render import Rendered  # noqa: E402
 from measurand.eliciting.system import System  # noqa: E402
-
-torch.set_num_threads(1)
 
 
 def question(ids, chains=((),), **more):

@@ -9,14 +9,14 @@ from scipy import special
 torch = pytest.importorskip("torch")
 
 from measurand.eliciting.answer_set import AnswerSet, Spelling  # noqa: E402
-from measurand.eliciting.local_prefix import Question  # noqa: E402
-from measurand.eliciting.local_reading import (  # noqa: E402
+from measurand.eliciting.local.prefix import Question  # noqa: E402
+from measurand.eliciting.local.reading import (  # noqa: E402
     chains_of,
     label_log_probabilities,
     log_probabilities,
     reading_of,
 )
-from measurand.eliciting.local_render import Rendered  # noqa: E402
+from measurand.eliciting.local.render import Rendered  # noqa: E402
 from measurand.result import MeasurandError  # noqa: E402
 
 N = 12

@@ -8,7 +8,7 @@ import pytest
 from eliciting.look_alikes import TEMPLATES, tokenizer
 from measurand.eliciting.answer_set import close
 from measurand.eliciting.labels import Labels
-from measurand.eliciting.local_render import Renderer
+from measurand.eliciting.local.render import Renderer
 from measurand.eliciting.prompt import Prompt, Turn
 from measurand.eliciting.system import System
 from measurand.result import MeasurandError
@@ -16,7 +16,6 @@ from measurand.result import MeasurandError
 os.environ["HF_HUB_OFFLINE"] = "1"
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
-torch.set_num_threads(1)
 
 #: The end of a prompt behind the question, by template, thinking and prefill.
 GOLDEN = [

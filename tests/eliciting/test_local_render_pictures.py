@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from eliciting.look_alikes import TEMPLATES, tokenizer
-from measurand.eliciting.local_render import Renderer
-from measurand.eliciting.local_render_pictures import open_picture
+from measurand.eliciting.local.render import Renderer
+from measurand.eliciting.local.render_pictures import open_picture
 from measurand.eliciting.prompt import Picture, Prompt
 from measurand.eliciting.system import System
 from measurand.result import MeasurandError
@@ -18,7 +18,6 @@ from measurand.result import MeasurandError
 os.environ["HF_HUB_OFFLINE"] = "1"
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
-torch.set_num_threads(2)
 
 # PaliGemma's processor hands tensors to numpy in a way that numpy 2 complains about.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy:DeprecationWarning")

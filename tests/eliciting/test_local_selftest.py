@@ -11,17 +11,17 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from eliciting import vlm_classes  # noqa: E402
-from measurand.eliciting import local_prefix, local_selftest  # noqa: E402
 from measurand.eliciting.engine import Failure, Reading  # noqa: E402
 from measurand.eliciting.labels import Labels  # noqa: E402
 from measurand.eliciting.local import LocalEngine  # noqa: E402
-from measurand.eliciting.local_model import LocalModel  # noqa: E402
-from measurand.eliciting.local_selftest import LIMIT, difference  # noqa: E402
+from measurand.eliciting.local import prefix as local_prefix  # noqa: E402
+from measurand.eliciting.local import selftest as local_selftest  # noqa: E402
+from measurand.eliciting.local.model import LocalModel  # noqa: E402
+from measurand.eliciting.local.selftest import LIMIT, difference  # noqa: E402
 from measurand.eliciting.prompt import Picture, Prompt  # noqa: E402
 from measurand.eliciting.system import System  # noqa: E402
 from measurand.result import MeasurandError  # noqa: E402
 
-torch.set_num_threads(1)
 YES_NO = Labels({"yes": ("yes",), "no": ("no",)})
 CHECKS = ["cold_cached", "batch", "padding", "order", "images", "head"]
 

@@ -17,8 +17,6 @@ from measurand.eliciting.local import LocalEngine  # noqa: E402
 from measurand.eliciting.prompt import Prompt  # noqa: E402
 from measurand.eliciting.system import System  # noqa: E402
 
-torch.set_num_threads(1)  # several threads wait for each other on a machine that is shared
-
 YES_NO = Labels({"yes": ("yes",), "no": ("no",)})
 RATINGS = Labels({str(number): (str(number),) for number in range(11)}, are_numerals=True)
 TEXTS = ("Nobody had opened the shop since Tuesday.", "She found the ring, and the whole table cheered.")

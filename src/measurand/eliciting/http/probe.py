@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from measurand.eliciting.engine import Decoding, Failure, Proof
-from measurand.eliciting.http_compare import log_odds_apart, moved_by, opening
-from measurand.eliciting.http_read import Top, reply_of, top_of, usage_of
-from measurand.eliciting.http_send import Sender, Sent
+from measurand.eliciting.http.compare import log_odds_apart, moved_by, opening
+from measurand.eliciting.http.read import Top, reply_of, top_of, usage_of
+from measurand.eliciting.http.send import Sender, Sent
 from measurand.eliciting.labels import Labels
 from measurand.eliciting.prompt import Picture, Prompt
 from measurand.eliciting.system import System

@@ -11,10 +11,10 @@ from typing import Any, Final
 import numpy as np
 
 from measurand.eliciting.engine import Decoding, Failure, Finish, Reply
-from measurand.eliciting.local_model import LocalModel, Seen, shared, tokens
-from measurand.eliciting.local_render import Rendered, Renderer
-from measurand.eliciting.local_render_template import REASONING as REASONING
-from measurand.eliciting.local_render_template import open_reasoning
+from measurand.eliciting.local.model import LocalModel, Seen, shared, tokens
+from measurand.eliciting.local.render import Rendered, Renderer
+from measurand.eliciting.local.render_template import REASONING as REASONING
+from measurand.eliciting.local.render_template import open_reasoning
 from measurand.eliciting.prompt import Prompt
 from measurand.result import MeasurandError
 from measurand.stats.inference import stream

@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from measurand.eliciting.local_weights import config_digest, weights_digest
+from measurand.eliciting.local.weights import config_digest, weights_digest
 from measurand.eliciting.system import System
 from measurand.result import MeasurandError
 

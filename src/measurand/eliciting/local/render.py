@@ -9,11 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from measurand.eliciting.local_render_identity import bos_handling, processor_identity, sha256, tokenizer_identity
-from measurand.eliciting.local_render_objections import marker_objections
-from measurand.eliciting.local_render_pictures import Pictures, Processed
-from measurand.eliciting.local_render_template import Template, open_reasoning
-from measurand.eliciting.local_render_tokens import Ids, Tokens
+from measurand.eliciting.local.render_identity import bos_handling, processor_identity, sha256, tokenizer_identity
+from measurand.eliciting.local.render_objections import marker_objections
+from measurand.eliciting.local.render_pictures import Pictures, Processed
+from measurand.eliciting.local.render_template import Template, open_reasoning
+from measurand.eliciting.local.render_tokens import Ids, Tokens
 from measurand.eliciting.prompt import Prompt
 from measurand.eliciting.system import System
 from measurand.result import MeasurandError

@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from measurand.eliciting.answer_set import AnswerSet
 from measurand.eliciting.engine import Proof
-from measurand.eliciting.local_model import LocalModel
-from measurand.eliciting.local_prefix import WAYS, WORDS, Question, Way, common, read
-from measurand.eliciting.local_reading import label_log_probabilities, log_probabilities
-from measurand.eliciting.local_render import Rendered
+from measurand.eliciting.local.model import LocalModel
+from measurand.eliciting.local.prefix import WAYS, WORDS, Question, Way, common, read
+from measurand.eliciting.local.reading import label_log_probabilities, log_probabilities
+from measurand.eliciting.local.render import Rendered
 from measurand.stats.inference import stream
 
 FloatArray = npt.NDArray[np.float64]
@@ -65,7 +65,7 @@ def prove(
     -----
     The reference is one plain pass for each prompt, with nothing shared and all state of earlier passes put back. With
     d = l' - l, what a way moves the log-probability of each of a prompt's labels by, the difference is the largest of
-    |d_a - d_b| over pairs of labels (log-odds) and of |d_a|. Every way of `local_prefix.WAYS` is tried, and none
+    |d_a - d_b| over pairs of labels (log-odds) and of |d_a|. Every way of `prefix.WAYS` is tried, and none
     is known to be good or bad for a class of models: a prefix language model, positions of several dimensions and masks
     of several kinds all show in the numbers.
     """

@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import Any, Final
 
-from measurand.eliciting.local_render_tokens import Tokens
+from measurand.eliciting.local.render_tokens import Tokens
 
 #: What every call of a tokenizer sets anew, so that it says nothing about the tokenizer.
 _SET_BY_CALLS: Final = ("padding", "truncation")

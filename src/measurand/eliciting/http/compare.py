@@ -7,8 +7,8 @@ import re
 from typing import Final
 
 from measurand.eliciting.engine import Failure
-from measurand.eliciting.http_read import Top, reading_of, top_of
-from measurand.eliciting.http_send import Sent
+from measurand.eliciting.http.read import Top, reading_of, top_of
+from measurand.eliciting.http.send import Sent
 from measurand.eliciting.labels import Labels
 
 #: Tokens that open reasoning: <think>, [THINK], <|channel|>, <thought>, and the bracket alone where it is a token.

@@ -11,12 +11,12 @@ from typing import Any
 from measurand.eliciting.answer_set import AnswerSet, Ids, close, scan
 from measurand.eliciting.engine import Abilities, Decoding, Failure, Proof, Reading, Reply, labels_of_each
 from measurand.eliciting.labels import Labels
-from measurand.eliciting.local_generate import AT_ONCE, DEFAULTS, generate
-from measurand.eliciting.local_model import LocalModel
-from measurand.eliciting.local_prefix import WORDS, Question, Way, common, read
-from measurand.eliciting.local_reading import chains_of, reading_of
-from measurand.eliciting.local_render import Rendered, Renderer
-from measurand.eliciting.local_selftest import AnswersTo, prove
+from measurand.eliciting.local.generate import AT_ONCE, DEFAULTS, generate
+from measurand.eliciting.local.model import LocalModel
+from measurand.eliciting.local.prefix import WORDS, Question, Way, common, read
+from measurand.eliciting.local.reading import chains_of, reading_of
+from measurand.eliciting.local.render import Rendered, Renderer
+from measurand.eliciting.local.selftest import AnswersTo, prove
 from measurand.eliciting.prompt import Prompt
 from measurand.eliciting.system import System
 from measurand.result import MeasurandError
@@ -112,7 +112,7 @@ class LocalEngine:
         return {one.tail: self._answers(one, labels).table() for one in rendered}
 
     def prove(self, prompts: Sequence[Prompt], labels: Labels | None) -> list[Proof]:
-        """Find the fastest way of reading that leaves the answers alone, and show that it does; see `local_selftest`.
+        """Find the fastest way of reading that leaves the answers alone, and show that it does; see `selftest`.
 
         Returns
         -------

@@ -9,8 +9,8 @@ from typing import Any, Final, Literal, get_args
 
 import numpy as np
 
-from measurand.eliciting.local_model import LocalModel, Seen, shared, tokens
-from measurand.eliciting.local_render import Rendered
+from measurand.eliciting.local.model import LocalModel, Seen, shared, tokens
+from measurand.eliciting.local.render import Rendered
 
 Ids = tuple[int, ...]
 Way = Literal["packed", "expanded", "in_turn", "batch", "one_by_one"]

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from measurand.eliciting.engine import Abilities, Decoding, Failure, Proof, Reading, Reply, labels_of_each
-from measurand.eliciting.http_probe import Probe, Probed
-from measurand.eliciting.http_read import n_variants, reading_of, reply_of
-from measurand.eliciting.http_send import Sender
+from measurand.eliciting.http.probe import Probe, Probed
+from measurand.eliciting.http.read import n_variants, reading_of, reply_of
+from measurand.eliciting.http.send import Sender
 from measurand.eliciting.labels import Labels
 from measurand.eliciting.prompt import Picture, Prompt
 from measurand.eliciting.system import System

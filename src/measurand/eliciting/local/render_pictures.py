@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from measurand.eliciting.local_render_tokens import Ids, Tokens
+from measurand.eliciting.local.render_tokens import Ids, Tokens
 from measurand.eliciting.prompt import Picture
 from measurand.result import MeasurandError
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from measurand.eliciting.answer_set import AnswerSet, Ids
 from measurand.eliciting.engine import N_OTHERS, Reading
-from measurand.eliciting.local_prefix import Question
+from measurand.eliciting.local.prefix import Question
 from measurand.result import MeasurandError
 
 FloatArray = npt.NDArray[np.float64]

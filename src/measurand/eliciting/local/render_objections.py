@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from measurand.eliciting.local_render_template import is_reasoning
+from measurand.eliciting.local.render_template import is_reasoning
 from measurand.eliciting.prompt import Prompt
 
 
