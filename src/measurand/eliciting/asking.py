@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from measurand.eliciting.declared import Design, Generative, Readout, Text
+from measurand.eliciting.declared import Design, Generative, Text
 from measurand.eliciting.engine import Engine, Failure, Reading, Reply
 from measurand.eliciting.labels import Labels
+from measurand.eliciting.proving import Proven
 from measurand.eliciting.records import record_of
 from measurand.eliciting.replies import Attempts, attempts, read_reply
 from measurand.eliciting.requests import Block, Request, is_graded, requests
@@ -120,14 +121,10 @@ class Asker:
         Who is asked.
     engine : Engine
         Where it runs.
-    identity : str
-        Digest of the engine's identity.
-    takes_seed : bool
-        Whether the engine takes a seed for sampling.
+    proven : Proven
+        What is known of the engine.
     store : Store
-        Where outcomes go; open for writing.
-    readouts : sequence of Readout
-        Which readouts of the study to ask.
+        Where outcomes go; open for writing, if anything is asked.
     watch : callable
         Called with the progress after every outcome.
     """
@@ -138,22 +135,19 @@ class Asker:
         system: System,
         engine: Engine,
         *,
-        identity: str,
-        takes_seed: bool,
+        proven: Proven,
         store: Store,
-        readouts: Sequence[Readout],
         watch: Watch,
     ) -> None:
         self._design = design
         self._system = system
         self._engine = engine
-        self._identity = identity
+        self._identity = proven.digest
         self._store = store
-        self._readouts = {readout.name for readout in readouts}
         self._watch = watch
         self._started = 0.0
         self._in_a_row = 0
-        self._takes_seed = takes_seed
+        self._takes_seed = proven.takes_seed
         self.progress = Progress(system.name)
         self.stopped = ""
         self.reasons: Counter[str] = Counter()
@@ -177,7 +171,7 @@ class Asker:
         seen: set[tuple[bytes, str]] = set()
         left = 0
         for block in shown:
-            for request in self._requests(block):
+            for request in requests(self._design, block):
                 key, is_pending = self._look_up(request)
                 address = bytes.fromhex(key)[:16], "" if is_graded(request.readout) else request.readout.name
                 if address not in seen:
@@ -197,16 +191,13 @@ class Asker:
     def _attempts(self, request: Request) -> Attempts:
         return attempts(request, self._identity, self._store.get, design=self._design, takes_seed=self._takes_seed)
 
-    def _requests(self, block: Block) -> Iterator[Request]:
-        return (one for one in requests(self._design, block) if one.readout.name in self._readouts)
-
     def ask(self, shown: Sequence[Block]) -> None:
         """Ask everything that is not stored yet; an engine that can go no further ends it, with the reason kept."""
         self._started = time.monotonic()
         waiting: list[Request] = []
         size = max(1, self._engine.at_once()) * _BATCHES
         for block in shown:
-            found = list(self._requests(block))
+            found = list(requests(self._design, block))
             self._read([one for one in found if is_graded(one.readout)])
             waiting += [one for one in found if not is_graded(one.readout)]
             if len(waiting) >= size:

@@ -168,7 +168,7 @@ def _others(items: Sequence[Item], rng: np.random.Generator) -> dict[int, int]:
         )
     alike: dict[tuple[str, bytes], list[int]] = {}
     for i in rng.permutation(len(items)).tolist():
-        alike.setdefault((items[i].text, _digest(items[i])), []).append(i)
+        alike.setdefault((items[i].text, digest_of(items[i])), []).append(i)
     # Stable, so that groups of one size stay in their random order.
     groups = sorted(alike.values(), key=len, reverse=True)
     if len(groups) == 1:
@@ -185,7 +185,7 @@ def _others(items: Sequence[Item], rng: np.random.Generator) -> dict[int, int]:
     return out
 
 
-def _digest(item: Item) -> bytes:
+def digest_of(item: Item) -> bytes:
     """Return what tells an item's picture from others, a few bytes of it; blank where it has none."""
     data = item.image
     return b"" if data is None else hashlib.sha256(data).digest()

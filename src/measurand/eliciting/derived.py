@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from measurand.stats.acquiescence import double_centred
 BINARIZED: Final = "binarized"
 DOUBLE_CENTRED: Final = "double_centred"
 
-Graded = tuple[Request, Answer, Mapping[str, Any] | None]
+Graded = tuple[Request, Answer]
 
 
 def derived_answers(graded: Sequence[Graded], design: Design) -> Iterator[tuple[str, Request, Answer]]:
@@ -25,17 +25,17 @@ def derived_answers(graded: Sequence[Graded], design: Design) -> Iterator[tuple[
 
     Parameters
     ----------
-    graded : sequence of (Request, Answer, record)
+    graded : sequence of (Request, Answer)
         The verification of one system.
     design : Design
         The study; its `derived` says which readouts.
     """
     if BINARIZED in design.derived:
-        for request, answer, _ in graded:
+        for request, answer in graded:
             yield BINARIZED, request, _binarized(answer)
     if DOUBLE_CENTRED in design.derived:
         arms: dict[tuple[str, str, str, str, int], list[tuple[Request, Answer]]] = {}
-        for request, answer, _ in graded:
+        for request, answer in graded:
             arm = request.readout.name, request.phrasing, request.prefill, request.control, request.repeat
             arms.setdefault(arm, []).append((request, answer))
         for rows in arms.values():

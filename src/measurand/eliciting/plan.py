@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Final
 
 from measurand.eliciting.asking import Asker, cost_of
+from measurand.eliciting.controls import digest_of
 from measurand.eliciting.declared import Design, Generative, Readout, Text
 from measurand.eliciting.engine import Engine
 from measurand.eliciting.prompt import Prompt
+from measurand.eliciting.proving import known
 from measurand.eliciting.requests import Block, blocks, requests
-from measurand.eliciting.run import digest_of, known_identity, objections_to
+from measurand.eliciting.run import objections_to
 from measurand.eliciting.store import FILE, Store
 from measurand.eliciting.system import System
 
@@ -132,7 +134,7 @@ def _estimate(design: Design, system: System, engine: Engine, readout: Readout, 
     n, n_items = len(first), len(own)
     if own[0].control == "blank" and not _has_own_seeds(engine, readout):
         # What is left of different items may be the same, and is asked once.
-        shown = {(block.shown.text, block.shown.image): size for block, size in zip(own, of_item, strict=True)}
+        shown = {(block.shown.text, digest_of(block.shown)): size for block, size in zip(own, of_item, strict=True)}
         n_items, of_item = len(shown), list(shown.values())
     if _is_asked_already(engine, readout, own[0].control):
         n = n_items = 0
@@ -170,16 +172,7 @@ def _stored(
     out = {}
     with Store.open(folder, is_writer=False) as store:
         for system, engine in engines:
-            asker = Asker(
-                design,
-                system,
-                engine,
-                identity=digest_of(known_identity(store, engine)),
-                takes_seed=engine.abilities().seed is True,
-                store=store,
-                readouts=design.readouts,
-                watch=lambda _: None,
-            )
+            asker = Asker(design, system, engine, proven=known(store, engine), store=store, watch=lambda _: None)
             asker.count(shown)
             out[system.name] = asker.progress.stored, asker.progress.total
     return out

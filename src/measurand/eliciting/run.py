@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,17 +13,13 @@ from measurand.eliciting.engine import Abilities, Engine, Proof
 from measurand.eliciting.engines import open_engine
 from measurand.eliciting.labels import Labels
 from measurand.eliciting.prompt import Prompt
-from measurand.eliciting.requests import Block, Request, attempt_of, blocks, is_graded, requests
-from measurand.eliciting.store import Store, key_of
+from measurand.eliciting.proving import Proven, known, labels_key, proved
+from measurand.eliciting.requests import Block, attempt_of, blocks, is_graded, requests
+from measurand.eliciting.store import Store
 from measurand.eliciting.system import System
 from measurand.result import MeasurandError
 
-#: Prompts of an item that an engine is tested on, and items.
-_TESTED_PROMPTS: Final = 8
-_TESTED_ITEMS: Final = 2
 _MOST_OBJECTIONS: Final = 5
-#: Parts of an identity that are told and determine nothing by themselves.
-_TOLD: Final = ("system_fingerprint",)
 
 
 @dataclass(frozen=True)
@@ -187,7 +182,7 @@ def objections_to(design: Design, engine: Engine, shown: Sequence[Block]) -> lis
     grouped: dict[Any, tuple[Labels | None, list[Prompt]]] = {}
     for position, block in enumerate(shown):
         for request in requests(design, block):
-            place = grouped.setdefault(_labels_key(request.labels), (request.labels, []))
+            place = grouped.setdefault(labels_key(request.labels), (request.labels, []))
             place[1].append(request.prompt)
             if position:
                 break
@@ -197,34 +192,6 @@ def objections_to(design: Design, engine: Engine, shown: Sequence[Block]) -> lis
     for labels, prompts in grouped.values():
         out += engine.objections(prompts, labels)
     return list(dict.fromkeys(out))
-
-
-def _labels_key(labels: Labels | None) -> Any:
-    return None if labels is None else labels.identity
-
-
-def identity_of(engine: Engine) -> dict[str, str]:
-    """Return everything of an engine that determines an answer, its rendering of one fixed question included.
-
-    A template that writes today's date renders it differently tomorrow, though nothing that it is made of has changed.
-    """
-    rendering = engine.fingerprint(Prompt("Is it so? Reply yes or no.", prefill="Answer:"))
-    return {**engine.identity(), "rendering": rendering}
-
-
-def digest_of(identity: Mapping[str, str]) -> str:
-    """Return the hash of an engine's identity.
-
-    What a server calls its configuration may change from one request to the next; it is told, and not part of the hash.
-    """
-    return key_of({name: value for name, value in identity.items() if name not in _TOLD})
-
-
-def known_identity(store: Store, engine: Engine) -> dict[str, str]:
-    """Return an engine's identity as it was found out at its last test, or as it is known without asking it."""
-    before = identity_of(engine)
-    kept = _kept_proof(store, digest_of(before))
-    return dict(kept.identity) if kept else before
 
 
 def _ask(
@@ -237,27 +204,16 @@ def _ask(
     watch: Watch,
     asks: bool,
 ) -> Asked:
-    before = identity_of(engine)
-    proven = _kept_proof(store, digest_of(before)) or _Proven(engine.abilities(), identity=before)
+    proven = known(store, engine)
 
-    def asker_of(proven: _Proven) -> Asker:
-        return Asker(
-            design,
-            system,
-            engine,
-            identity=digest_of(proven.identity),
-            takes_seed=proven.takes_seed,
-            store=store,
-            readouts=design.readouts,
-            watch=watch,
-        )
+    def asker_of(proven: Proven) -> Asker:
+        return Asker(design, system, engine, proven=proven, store=store, watch=watch)
 
     asker = asker_of(proven)
     left = asker.count(shown)
     if left and asks:
-        found = _prove(design, engine, shown)
-        _keep_proof(store, digest_of(before), found)
-        if digest_of(found.identity) != digest_of(proven.identity) or found.takes_seed != proven.takes_seed:
+        found = proved(design, engine, shown, store=store)
+        if found.digest != proven.digest or found.takes_seed != proven.takes_seed:
             # What answers there is not what it was, or has only now said what it is: these are other addresses.
             asker = asker_of(found)
             left = asker.count(shown)
@@ -271,7 +227,7 @@ def _ask(
     return Asked(
         system,
         proven.identity,
-        digest_of(proven.identity),
+        proven.digest,
         proven.abilities,
         proven.proofs,
         proven.tokens,
@@ -283,88 +239,6 @@ def _ask(
     )
 
 
-@dataclass(frozen=True)
-class _Proven:
-    abilities: Abilities
-    identity: Mapping[str, str]
-    proofs: Sequence[Proof] = ()
-    tokens: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def takes_seed(self) -> bool:
-        """Whether the engine takes a seed for sampling."""
-        return self.abilities.seed is True
-
-    at: str = ""
-
-
-def _prove(design: Design, engine: Engine, shown: Sequence[Block]) -> _Proven:
-    """Test an engine on the study's own prompts, and look up the answer tokens of each graded readout."""
-    plain = [block for block in shown if not block.control][:_TESTED_ITEMS]
-    found = [request for block in plain for request in requests(design, block) if request.repeat == 0]
-    graded = [request for request in found if is_graded(request.readout)]
-    tested = _spread(graded or found)
-    proofs = engine.prove([request.prompt for request in tested], tested[0].labels if graded else None)
-    tokens: dict[str, Any] = {}
-    for readout in design.readouts:
-        own: dict[Any, Request] = {}
-        for request in graded:
-            if request.readout is readout:
-                own.setdefault((_labels_key(request.labels), request.prefill), request)
-        for request in own.values():
-            if request.labels is not None:
-                table = engine.tables([request.prompt], request.labels)
-                tokens.setdefault(readout.name, []).append({"prefill": request.prefill, "answers": table})
-    at = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    return _Proven(engine.abilities(), identity_of(engine), proofs, tokens, at)
-
-
-def _spread(found: Sequence[Request]) -> list[Request]:
-    """Return a few requests of each item under the first one's labels, all phrasings and prefills among them."""
-    labels = _labels_key(found[0].labels)
-    out: list[Request] = []
-    for item in dict.fromkeys(request.item for request in found):
-        own = [one for one in found if one.item == item and _labels_key(one.labels) == labels]
-        first = list({(one.phrasing, one.prefill): one for one in reversed(own)}.values())[::-1]
-        rest = [one for one in own if one not in first]
-        out += (first + rest)[:_TESTED_PROMPTS]
-    return out
-
-
-def _keep_proof(store: Store, digest: str, proven: _Proven) -> None:
-    store.append(
-        {
-            "key": _proof_key(digest, _n_proofs(store, digest)),
-            "kind": "proof",
-            "at": proven.at,
-            "identity": dict(proven.identity),
-            "abilities": asdict(proven.abilities),
-            "proofs": [asdict(proof) for proof in proven.proofs],
-            "tokens": dict(proven.tokens),
-        }
-    )
-
-
-def _kept_proof(store: Store, digest: str) -> _Proven | None:
-    n = _n_proofs(store, digest)
-    record = store.get(_proof_key(digest, n - 1)) if n else None
-    if record is None:
-        return None
-    proofs = [Proof(**proof) for proof in record["proofs"]]
-    return _Proven(Abilities(**record["abilities"]), record["identity"], proofs, record["tokens"], record["at"])
-
-
-def _n_proofs(store: Store, digest: str) -> int:
-    n = 0
-    while _proof_key(digest, n) in store:
-        n += 1
-    return n
-
-
-def _proof_key(digest: str, n: int) -> str:
-    return key_of({"proof of": digest, "n": n})
-
-
 def chosen(design: Design, *, systems: Sequence[str] = (), readouts: Sequence[str] = ()) -> Design:
     """Return a study reduced to some systems and readouts; empty for all.
 
@@ -373,8 +247,6 @@ def chosen(design: Design, *, systems: Sequence[str] = (), readouts: Sequence[st
     MeasurandError
         If the study has none of that name.
     """
-    from dataclasses import replace
-
     for what, wanted, there in (
         ("system", systems, [one.name for one in design.systems]),
         ("readout", readouts, [one.name for one in design.readouts]),

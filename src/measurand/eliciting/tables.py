@@ -157,7 +157,7 @@ class Tables:
     def _of_system(
         self, asked: Asked, store: Store, replies: TextIO, outputs: TextIO, counts: dict[str, int]
     ) -> Iterator[Line]:
-        graded: list[tuple[Request, Answer, Mapping[str, Any] | None]] = []
+        graded: list[tuple[Request, Answer]] = []
         protocols: dict[tuple[str, str, str], str] = {}
         for block in self._elicited.blocks:
             for request in requests(self._elicited.design, block):
@@ -170,7 +170,7 @@ class Tables:
                 if is_graded(request.readout):
                     for answer, record in self._readings(request, asked, store):
                         if self._elicited.design.derived and isinstance(request.readout, Verification):
-                            graded.append((request, answer, record))
+                            graded.append((request, answer))
                         yield Line(asked, request, 1, answer, record, request.readout.name, protocol)
                     continue
                 tried = attempts(

@@ -230,7 +230,7 @@ class HttpEngine:
         self._probed = probe.found
         return proofs
 
-    def tables(self, prompts: Sequence[Prompt], labels: Labels) -> Mapping[str, Any]:  # noqa: ARG002
+    def tables(self, prompts: Sequence[Prompt], labels: Labels) -> Mapping[str, Any]:  # noqa: ARG002 - as above
         """Return by what texts tokens are told to be answers; ids are not visible, whatever the prefill."""
         return {
             "by": "text",

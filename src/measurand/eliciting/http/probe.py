@@ -189,8 +189,13 @@ class Probe:
             "logprobs": "the server refuses to show log-probabilities; readings need a server or model that does",
             "request": "the server refuses the first prompt",
         }[guilty]
-        known = {"prefill": {"prefill": False}, "images": {"images": False}, "logprobs": {"logprobs": False}}
-        self.found = dataclasses.replace(self.found, **known.get(guilty, {}))  # type: ignore[arg-type]
+        # What is guilty is also what the server can't do, and is noted by the field of that name.
+        if guilty == "prefill":
+            self.found = dataclasses.replace(self.found, prefill=False)
+        elif guilty == "images":
+            self.found = dataclasses.replace(self.found, images=False)
+        elif guilty == "logprobs":
+            self.found = dataclasses.replace(self.found, logprobs=False)
         self._prove(guilty, False, f"{advice}: {failure.reason}")
 
     def _reading(self, first: Prompt, prompts: Sequence[Prompt], cold: Sent) -> None:
@@ -377,10 +382,10 @@ class Probe:
         echoes = text.startswith(_BEGUN)
         text = text.removeprefix(_BEGUN)
         twice = self._days(_BEGUN_TWICE)
-        n = [usage_of(sent.document)["n_prompt"] for sent in (bare, begun, twice)]
-        extra = None if None in n else (n[1] - n[0]) - (n[2] - n[1])  # type: ignore[operator]
+        none, once, again = (usage_of(sent.document)["n_prompt"] for sent in (bare, begun, twice))
+        extra = None if none is None or once is None or again is None else (once - none) - (again - once)
         self.found = dataclasses.replace(self.found, echoes=echoes)
-        if n[0] is not None and n[0] == n[1]:
+        if none is not None and none == once:
             return False, "ignored: the prompt has as many tokens with it as without"
         if extra is not None and extra >= _NEW_TURN:
             return False, f"ignored: the reply begins a turn of its own, {extra} tokens of template further on"

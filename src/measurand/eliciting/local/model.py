@@ -12,13 +12,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
+from measurand.eliciting.local.render import transformers_library
 from measurand.eliciting.local.weights import config_digest, weights_digest
 from measurand.eliciting.system import System
 from measurand.result import MeasurandError
 
 #: Rows of the head's weights that are turned into float32 at a time.
 _HEAD_ROWS: Final = 2**14
-_MISSING: Final = 'this engine needs torch and transformers; install them with: pip install "measurand[local]"'
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class LocalModel:
     @cached_property
     def config(self) -> Any:
         """The model's configuration."""
-        auto = _transformers().AutoConfig
+        auto = transformers_library().AutoConfig
         with self._told():
             return auto.from_pretrained(self.system.model, **self._where())
 
@@ -107,7 +107,7 @@ class LocalModel:
     @cached_property
     def attention(self) -> str:
         """The attention implementation: scaled dot products where the class has them."""
-        mapping = _transformers().models.auto.modeling_auto
+        mapping = transformers_library().models.auto.modeling_auto
         classes = (
             mapping.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING if self.sees else mapping.MODEL_FOR_CAUSAL_LM_MAPPING
         ).get(type(self.config), None)
@@ -134,7 +134,7 @@ class LocalModel:
         return self._model
 
     def _load(self) -> Any:
-        transformers = _transformers()
+        transformers = transformers_library()
         import torch
         from transformers.utils import logging as _logging
 
@@ -232,7 +232,7 @@ class LocalModel:
 
     def new_cache(self, *, is_plain: bool) -> Any:
         """Return an empty cache: of full layers, which branches can share, or of the model's own kinds of layers."""
-        transformers = _transformers()
+        transformers = transformers_library()
         return transformers.DynamicCache() if is_plain else transformers.DynamicCache(config=self.model.config)
 
     @cached_property
@@ -309,15 +309,6 @@ def tokens(ids: Sequence[int]) -> Any:
     import torch
 
     return torch.tensor([list(ids)], dtype=torch.long)
-
-
-def _transformers() -> Any:
-    try:
-        import torch  # noqa: F401
-        import transformers
-    except ImportError as error:
-        raise MeasurandError(_MISSING) from error
-    return transformers
 
 
 def _move(value: Any, device: str) -> Any:

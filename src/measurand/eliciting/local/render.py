@@ -82,7 +82,7 @@ class Renderer:
     @cached_property
     def processor(self) -> Any:
         """The processor of transformers; None for a model that takes no pictures."""
-        transformers = _transformers()
+        transformers = transformers_library()
         if self.system.gguf or not self._has_processor_files(transformers):
             return None
         processor = self._load(transformers.AutoProcessor)
@@ -92,7 +92,7 @@ class Renderer:
     @cached_property
     def tokenizer(self) -> Any:
         """The tokenizer of transformers."""
-        return self.processor.tokenizer if self.processor else self._load(_transformers().AutoTokenizer)
+        return self.processor.tokenizer if self.processor else self._load(transformers_library().AutoTokenizer)
 
     @property
     def _where(self) -> dict[str, Any]:
@@ -262,7 +262,7 @@ class Renderer:
             "template_options": json.dumps(dict(self.system.template_options), sort_keys=True, default=str),
             "thinking": template.thinking,
             "bos": bos_handling(tokens, "" if template.is_plain else template.write(Prompt("Is this so?")).text),
-            "transformers": str(_transformers().__version__),
+            "transformers": str(transformers_library().__version__),
             **(processor_identity(self.processor) if self.processor else {}),
         }
 
@@ -284,9 +284,16 @@ def _fingerprint(ids: Ids, prompt: Prompt) -> str:
     return sha256(f"{picture}\n{','.join(map(str, ids))}")
 
 
-def _transformers() -> Any:
+def transformers_library() -> Any:
+    """Return transformers, with torch installed beside it.
+
+    Raises
+    ------
+    MeasurandError
+        If either is not installed.
+    """
     try:
-        import torch  # noqa: F401
+        import torch  # noqa: F401 - transformers loads without it and fails only later
         import transformers
     except ImportError as error:
         raise MeasurandError(
