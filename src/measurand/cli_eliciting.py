@@ -103,7 +103,7 @@ def elicit(
         for line in _told(run.elicited):
             typer.echo(line, err=True)
         typer.echo(f"Report: {run.folder / 'report.html'}", err=True)
-    unfit = any(not proof.passed for one in run.elicited.asked for proof in one.proofs)
+    unfit = any(not proof.passed for one in run.elicited.asked for proof in one.proven.proofs)
     if not run.is_complete or unfit or (strict and any(one.verdict == "fail" for one in run.result.findings)):
         raise typer.Exit(1)
 

@@ -290,7 +290,7 @@ def _gates(elicited: Elicited, path: Path, *, replicates: int, confidence: float
     examples = {tuple(one.rule.example) for one in design.readouts if isinstance(one, Generative)}
     example = next(iter(examples)) if len(examples) == 1 else ()
     # A probability moves by at most a quarter of what its log-odds move by.
-    found = [proof.value / 4 for one in elicited.asked for proof in one.proofs if proof.value is not None]
+    found = [proof.value / 4 for one in elicited.asked for proof in one.proven.proofs if proof.value is not None]
     return gates(
         answers,
         example=example,

@@ -137,9 +137,9 @@ def test_nothing_left_to_do_is_success_and_asks_nothing_at_all(tmp_path):
     assert again.n_left == 0
     assert engines["S"].n_asked == 0
     assert engines["S"].n_proofs == 0
-    assert again.asked[0].proofs == first.asked[0].proofs
-    assert again.asked[0].abilities == first.asked[0].abilities
-    assert json.dumps(again.asked[0].tokens) == json.dumps(first.asked[0].tokens)
+    assert again.asked[0].proven.proofs == first.asked[0].proven.proofs
+    assert again.asked[0].proven.abilities == first.asked[0].proven.abilities
+    assert json.dumps(again.asked[0].proven.tokens) == json.dumps(first.asked[0].proven.tokens)
     assert written(first, tmp_path / "a") == written(again, tmp_path / "b")
     assert (tmp_path / "a" / "answers.csv").read_bytes() == (tmp_path / "b" / "answers.csv").read_bytes()
 
@@ -339,7 +339,7 @@ def test_a_proof_is_kept_with_what_it_found(tmp_path):
     proof = Proof("order", True, "Fine.", 1e-6, 1e-4)
     ask(study(), tmp_path, proof=proof)
     elicited, _ = ask(study(), tmp_path, asks=False)
-    assert elicited.asked[0].proofs == [proof]
+    assert elicited.asked[0].proven.proofs == [proof]
 
 
 @pytest.mark.parametrize(("second", "n_again"), [("v1", 0), ("v2", 6)])
@@ -368,7 +368,7 @@ def test_what_a_server_says_of_itself_only_when_asked_is_part_of_the_addresses(t
     rows = tables(again, tmp_path / "tables")[1]
     assert {row["status"] for row in rows} == {"ok"}
     assert len({row["identity"] for row in rows}) == 1
-    assert again.asked[0].identity["server"] == second
+    assert again.asked[0].proven.identity["server"] == second
 
 
 # Some of it

@@ -126,7 +126,7 @@ def _attempts(name: ArmName, arm: Arm) -> Iterator[Row]:
 
 
 def _proofs(asked: Asked) -> Iterator[Row]:
-    for proof in asked.proofs:
+    for proof in asked.proven.proofs:
         keys: dict[str, Key] = {"system": asked.system.name, "check": proof.check}
         yield Row("proofs", keys, "passed", float(proof.passed), note=proof.statement)
         if proof.value is not None:

@@ -100,15 +100,15 @@ def _system(elicited: Elicited, asked: Asked) -> dict[str, Any]:
         "engine": system.engine,
         "model": system.model,
         "revision": system.revision,
-        "url": asked.identity.get("url", ""),
+        "url": asked.proven.identity.get("url", ""),
         "dtype": system.dtype if system.engine == "transformers" else "",
         "thinking": system.thinking,
-        "identity": dict(asked.identity),
-        "digest": asked.digest,
-        "tested_at": asked.tested_at,
-        "abilities": asdict(asked.abilities),
-        "proofs": [asdict(proof) for proof in asked.proofs],
-        "answer_tokens": dict(asked.tokens),
+        "identity": dict(asked.proven.identity),
+        "digest": asked.proven.digest,
+        "tested_at": asked.proven.at,
+        "abilities": asdict(asked.proven.abilities),
+        "proofs": [asdict(proof) for proof in asked.proven.proofs],
+        "answer_tokens": dict(asked.proven.tokens),
         "decoding": _decodings(elicited.design, asked),
         "example": _example(elicited),
         "requests": {"total": progress.total, "answered": progress.done},
@@ -131,14 +131,14 @@ def _decodings(design: Design, asked: Asked) -> dict[str, dict[str, str]]:
 
 
 def _seed(decoding: Decoding, asked: Asked) -> str:
-    if asked.abilities.seed is False:
+    if asked.proven.abilities.seed is False:
         return "not settable"
     if decoding.temperature == 0:
         # Nothing is drawn: what is declared goes out as it is.
         return _sent(decoding.seed)
     if decoding.seed is not None:
         return f"sent, each request its own from {decoding.seed}"
-    return "sent, its own for each request" if asked.takes_seed else _sent(None)
+    return "sent, its own for each request" if asked.proven.takes_seed else _sent(None)
 
 
 def _sent(value: Any) -> str:

@@ -92,9 +92,12 @@ def _answered(elicited: Elicited, arms: Arms) -> Finding:
 def _proven(elicited: Elicited, rows: Sequence[Row]) -> Finding:
     question = "Did the engines pass their tests before they were asked?"
     failed = [
-        f"{one.system.name}: {proof.statement}" for one in elicited.asked for proof in one.proofs if not proof.passed
+        f"{one.system.name}: {proof.statement}"
+        for one in elicited.asked
+        for proof in one.proven.proofs
+        if not proof.passed
     ]
-    untested = [one.system.name for one in elicited.asked if not one.proofs]
+    untested = [one.system.name for one in elicited.asked if not one.proven.proofs]
     where = [row.reference() for row in rows if row.analysis == "proofs" and row.statistic == "passed"]
     worst = max((row for row in rows if row.statistic == "difference"), key=lambda row: row.estimate, default=None)
     noise = (
@@ -118,7 +121,7 @@ def _proven(elicited: Elicited, rows: Sequence[Row]) -> Finding:
             else "The engines have no test for what was asked of them.",
             source=_OURS,
         )
-    every = [proof for one in elicited.asked for proof in one.proofs]
+    every = [proof for one in elicited.asked for proof in one.proven.proofs]
     skipped = [proof.check for proof in every if proof.statement.startswith("Not tested")]
     n = len(every) - len(skipped)
     said = f"{n} of {n} tests passed." + (f" Not tested: {listed(list(dict.fromkeys(skipped)))}." if skipped else "")

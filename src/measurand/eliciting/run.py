@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from measurand.eliciting.asking import Asker, Progress, Watch
 from measurand.eliciting.declared import Design, Generative, Readout, Text
-from measurand.eliciting.engine import Abilities, Engine, Proof
+from measurand.eliciting.engine import Engine
 from measurand.eliciting.engines import open_engine
 from measurand.eliciting.labels import Labels
 from measurand.eliciting.prompt import Prompt
@@ -30,39 +30,21 @@ class Asked:
     ----------
     system : System
         Who was asked.
-    identity : mapping
-        Everything of its engine that determines an answer, as it was when answers were addressed.
-    digest : str
-        Hash of the identity.
-    abilities : Abilities
-        What its engine can do, as found out.
-    proofs : sequence of Proof
-        What it was tested for before it was asked.
-    tokens : mapping
-        The answer tokens of each graded readout (JSON values).
-    tested_at : str
-        When abilities and proofs were found out (ISO 8601, UTC); blank if they never were.
+    proven : Proven
+        What is known of its engine, as it was when answers were addressed.
     progress : Progress
         What was asked.
     stopped : str
         Why it could be asked no further; blank if it could.
     reasons : mapping of str to int
         Why requests failed, and how many.
-    takes_seed : bool
-        Whether its engine takes a seed for sampling, as it was known when answers were addressed.
     """
 
     system: System
-    identity: Mapping[str, str]
-    digest: str
-    abilities: Abilities
-    proofs: Sequence[Proof] = ()
-    tokens: Mapping[str, Any] = field(default_factory=dict)
-    tested_at: str = ""
-    progress: Progress = field(default_factory=lambda: Progress(""))
+    proven: Proven
+    progress: Progress
     stopped: str = ""
     reasons: Mapping[str, int] = field(default_factory=dict)
-    takes_seed: bool = False
 
     @property
     def n_left(self) -> int:
@@ -224,19 +206,7 @@ def _ask(
         elif left:
             asker.ask(shown)
             asker.settle(shown)
-    return Asked(
-        system,
-        proven.identity,
-        proven.digest,
-        proven.abilities,
-        proven.proofs,
-        proven.tokens,
-        proven.at,
-        asker.progress,
-        asker.stopped,
-        dict(asker.reasons),
-        proven.takes_seed,
-    )
+    return Asked(system, proven, asker.progress, asker.stopped, dict(asker.reasons))
 
 
 def chosen(design: Design, *, systems: Sequence[str] = (), readouts: Sequence[str] = ()) -> Design:

@@ -94,7 +94,7 @@ class Line:
             "mass": _number(answer.mass),
             "mass_high": _number(answer.mass_high),
             "protocol": self.protocol,
-            "identity": self.asked.digest[:12],
+            "identity": self.asked.proven.digest[:12],
         }
         if record:
             cells |= {"prompt": record["fingerprint"][:16], "key": record["key"]}
@@ -174,7 +174,11 @@ class Tables:
                         yield Line(asked, request, 1, answer, record, request.readout.name, protocol)
                     continue
                 tried = attempts(
-                    request, asked.digest, store.get, design=self._elicited.design, takes_seed=asked.takes_seed
+                    request,
+                    asked.proven.digest,
+                    store.get,
+                    design=self._elicited.design,
+                    takes_seed=asked.proven.takes_seed,
                 )
                 self.arms.count_attempts(asked, request, tried)
                 for one in tried.made:
@@ -192,7 +196,7 @@ class Tables:
     def _readings(
         self, request: Request, asked: Asked, store: Store
     ) -> Iterator[tuple[Answer, Mapping[str, Any] | None]]:
-        record = store.get(request.key(asked.digest))
+        record = store.get(request.key(asked.proven.digest))
         found = of_reading(request, record) if record else unanswered(request, self._elicited.design.criteria)
         for answer in found:
             yield answer, record
@@ -232,7 +236,7 @@ def _reply(asked: Asked, one: Attempt, protocol: str) -> dict[str, Any]:
         "finish": record["finish"],
         "seed": one.decoding.seed,
         "protocol": protocol,
-        "identity": asked.digest[:12],
+        "identity": asked.proven.digest[:12],
         "prompt": record["fingerprint"][:16],
         "key": one.key,
         **{name: record[name] for name in ("n_prompt", "n_cached", "n_completion", "n_reasoning", "seconds")},
@@ -265,7 +269,7 @@ def _output(asked: Asked, request: Request, tried: Attempts, protocol: str) -> d
         "prompt_tokens_all_attempts": _total(tokens, "n_prompt"),
         "completion_tokens_all_attempts": _total(tokens, "n_completion"),
         "protocol": protocol,
-        "identity": asked.digest[:12],
+        "identity": asked.proven.digest[:12],
         "key": last.key if last else "",
         "seconds": record.get("seconds"),
         "asked_at": record.get("at", ""),
