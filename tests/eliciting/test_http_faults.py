@@ -325,6 +325,8 @@ list(engine.read([Prompt(str(i)) for i in range(50)], Labels({"yes": ("yes",)}))
             if len(server.asked) == 2:
                 break
             time.sleep(0.05)
+        # The program waits for outcomes by now, and is not in the middle of starting its second request.
+        time.sleep(0.5)
         start = time.monotonic()
         os.kill(process.pid, signal.SIGINT)
         _, said = process.communicate(timeout=10)
