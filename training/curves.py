@@ -14,7 +14,11 @@ _MARGIN: Final = 48
 #: Neighbours that a curve's point is the mean of.
 _SMOOTH: Final = 5
 _COLOURS: Final = {"loss": "#1f77b4", "yes_no": "#d62728", "rating": "#2ca02c", "regression": "#9467bd"}
-_TITLES: Final = {"vision": "Phase 1: regression (squared error)", "language": "Phase 2: answers (nats a token)"}
+_TITLES: Final = {
+    "vision": "Phase 1: regression (squared error)",
+    "binding": "Phase 2: short questions (nats a token)",
+    "language": "Phase 3: answers (nats a token)",
+}
 
 
 def write_curves(log: Path, file: Path) -> None:

@@ -67,7 +67,7 @@ def build_tokenizer(recipe: Recipe) -> Any:
 
 def _corpus() -> Iterator[str]:
     rng = stream(0, "training", "corpus")
-    for phrasing in wordings.TRAINED:
+    for phrasing in (wordings.SHORT, *wordings.TRAINED):
         for criterion in CRITERIA:
             yield f" {wordings.question(phrasing, criterion)}"
             yield "\nAssistant: Answer: Yes\nAssistant: Answer: No\nAssistant: Yes\nSystem: User:"

@@ -1,4 +1,4 @@
-"""The two phases: the vision part learns what raters say on average, then everything learns to say what one rater says.
+"""The phases: seeing what raters say on average, finding what is asked about, saying what one rater says.
 
 Every draw of a step depends on seed, phase and step alone, so that a stopped training goes on as it would have gone.
 """
@@ -19,17 +19,19 @@ from training.model import features, pixels
 from training.packing import RATING, Packer, pack
 from training.recipe import CRITERIA, N_IMAGE_TOKENS, Recipe
 
-Phase = Literal["vision", "language"]
-PHASES: Final[tuple[Phase, ...]] = ("vision", "language")
+Phase = Literal["vision", "binding", "language"]
+PHASES: Final[tuple[Phase, ...]] = ("vision", "binding", "language")
 
 _WARM_UP: Final = 100
 _DECAY: Final = 0.05
 _LONGEST_GRADIENT: Final = 1.0
 #: Pictures are moved by so many pixels at most, and mirrored: no expression has a side.
 _SHIFT: Final = 2
+#: Questions about a face while it is learnt what a question is about.
+_PAIR: Final = 2
 #: A criterion that raters saw this much of on average is asked about more often.
 _SEEN: Final = 0.08
-_PREFERENCE: Final = 0.7
+_PREFERENCE: Final = 0.3
 #: Errors of shares are small numbers beside those of tokens.
 _REGRESSION: Final = 10.0
 
@@ -78,13 +80,16 @@ class Learner:
 
     def n_steps(self, phase: Phase) -> int:
         """Return how many steps a phase has."""
-        return self.recipe.vision_steps if phase == "vision" else self.recipe.language_steps
+        recipe = self.recipe
+        return {"vision": recipe.vision_steps, "binding": recipe.binding_steps, "language": recipe.language_steps}[
+            phase
+        ]
 
     def begin(self, phase: Phase) -> None:
         """Make the optimiser of a phase."""
         import torch
 
-        towards = self.recipe.vision_factor if phase == "language" else 1.0
+        towards = {"vision": 1.0, "binding": 0.0, "language": self.recipe.vision_factor}[phase]
         seeing = self._trained("vision") + list(self.head.parameters())
         others = [one for one in self._trained(phase) if all(one is not own for own in seeing)]
         groups = [
@@ -104,7 +109,7 @@ class Learner:
         from torch import nn
 
         rng = stream(self.recipe.seed, "training", self.recipe.variant, phase, str(step))
-        total, losses = self._vision(rng) if phase == "vision" else self._language(rng, step)
+        total, losses = self._vision(rng) if phase == "vision" else self._answers(phase, rng, step)
         rate = self.rate(phase, step)
         for group in self.optimiser.param_groups:
             group["lr"] = rate * group["factor"]
@@ -116,7 +121,9 @@ class Learner:
 
     def rate(self, phase: Phase, step: int) -> float:
         """Return the learning rate of a step: up in a hundred steps, down by a cosine."""
-        top = self.recipe.vision_rate if phase == "vision" else self.recipe.language_rate
+        recipe = self.recipe
+        tops = {"vision": recipe.vision_rate, "binding": recipe.binding_rate, "language": recipe.language_rate}
+        top = tops[phase]
         n = self.n_steps(phase)
         warm = min(1.0, (step + 1) / min(_WARM_UP, max(n // 4, 1)))
         return top * warm * (_DECAY + (1 - _DECAY) * 0.5 * (1 + math.cos(math.pi * step / n)))
@@ -149,13 +156,16 @@ class Learner:
         loss = self._regression(features(self.model, shown), chosen)
         return _REGRESSION * loss, {"loss": loss.item()}
 
-    def _language(self, rng: np.random.Generator, step: int) -> tuple[Any, dict[str, float]]:
+    def _answers(self, phase: Phase, rng: np.random.Generator, step: int) -> tuple[Any, dict[str, float]]:
         import torch
 
         recipe, core = self.recipe, self.model.model
-        chosen, shown = self._drawn(rng, recipe.language_batch)
-        tokens = features(self.model, shown)
-        batch = pack(self.packer.beginning, self._rows(chosen, rng, step))
+        is_binding = phase == "binding"
+        chosen, shown = self._drawn(rng, recipe.binding_batch if is_binding else recipe.language_batch)
+        with torch.set_grad_enabled(not is_binding):
+            tokens = features(self.model, shown)
+        rows = self._pairs(chosen, rng) if is_binding else self._rows(chosen, rng, step)
+        batch = pack(self.packer.beginning, rows)
         embedded = core.text_model.get_input_embeddings()(batch.ids)
         places = (batch.ids == self.model.config.image_token_id)[..., None].expand_as(embedded)
         hidden = core.text_model(
@@ -179,11 +189,23 @@ class Learner:
         for name, own in (("yes_no", is_word), ("rating", weights == RATING)):
             if bool(own.any()):
                 losses[name] = each[own].mean().item()
-        if recipe.auxiliary:
+        if recipe.auxiliary and not is_binding:
             regression = self._regression(tokens, chosen)
             total = total + recipe.auxiliary * _REGRESSION * regression
             losses["regression"] = regression.item()
         return total, losses
+
+    def _pairs(self, chosen: np.ndarray[Any, Any], rng: np.random.Generator) -> list[list[Any]]:
+        """Return a short question about the strongest expression of each face, and one about another, in any order."""
+        rows = []
+        for k in chosen.tolist():
+            rater = int(rng.integers(self.faces.ratings.shape[1]))
+            yes, shares = self.faces.yes[k, rater], self.faces.averages[k, len(CRITERIA) :]
+            likely = np.zeros(len(CRITERIA))
+            likely[shares.argmax()] = 1.0
+            asked: dict[str, Any] = {"n": _PAIR, "direct": self.recipe.direct_share, "phrasings": [wordings.SHORT]}
+            rows.append(self.packer.questions(yes, shares, likely, rng, **asked))
+        return rows
 
     def _rows(self, chosen: np.ndarray[Any, Any], rng: np.random.Generator, step: int) -> list[list[Any]]:
         """Return the branches behind each face: one of its raters answers all of them."""
@@ -196,6 +218,7 @@ class Learner:
             rater = int(rng.integers(self.faces.ratings.shape[1]))
             likely = _PREFERENCE * (self.faces.averages[k, : len(CRITERIA)] > _SEEN)
             shares = self.faces.averages[k, len(CRITERIA) :]
+            likely[shares.argmax()] = 1.0
             yes = self.faces.yes[k, rater]
             direct = recipe.direct_share
             row = self.packer.questions(yes, shares, likely, rng, n=n, direct=direct, phrasings=phrasings)

@@ -50,29 +50,33 @@ class Recipe:
         Tokens of the tokenizer.
     vision_steps, vision_batch, vision_rate : int, int, float
         Phase 1: regression of what raters said on average, through a head that is thrown away.
+    binding_steps, binding_batch, binding_rate : int, int, float
+        Phase 2: two short questions about a face, its strongest expression and another one, the vision part held still.
+        Of such a pair nothing is won by saying how strong the face is; a dozen questions about it, or long ones, take
+        many times as long until it matters what is asked about.
     language_steps, language_batch, language_rate : int, int, float
-        Phase 2: single raters' answers as text.
+        Phase 3: single raters' answers as text.
     vision_factor : float
-        Of the vision part's learning rate in phase 2: at the full rate it loses half of what phase 1 taught it.
+        Of the vision part's learning rate in phase 3: at the full rate it loses half of what phase 1 taught it.
     questions, questions_beside : int
-        Yes/no questions about a face in phase 2: alone, and beside both requests for ratings.
+        Yes/no questions about a face in phase 3: alone, and beside both requests for ratings.
     ratings_share : float
-        Share of the batches of phase 2 that hold both requests for ratings.
+        Share of the batches of phase 3 that hold both requests for ratings.
     negated_from : int
-        The step of phase 2 from which negated wordings are asked: first it is learnt what a question is about.
+        The step of phase 3 from which negated wordings are asked: first it is learnt what a question is about.
     direct_share : float
         Share of the yes/no answers that are said at once and not behind ``Answer:``.
     all_raters : bool
         Whether the loss of a yes/no answer is the mean over all raters who saw the face, and not that of one of them:
         the same on average, with far less noise.
     auxiliary : float
-        Weight of phase 1's loss in phase 2.
+        Weight of phase 1's loss in phase 3.
     weight_decay : float
         Of matrices.
     is_grey : bool
         Whether every picture is an even grey: the blind variant.
     keep_at : sequence of int
-        Steps of phase 2 at which the model is saved beside the final one, as ``step-…``.
+        Steps of phase 3 at which the model is saved beside the final one, as ``step-…``.
     checkpoint_every, validate_every, log_every : int
         In steps.
     """
@@ -90,23 +94,26 @@ class Recipe:
     vision_layers: int = 6
     language_layers: int = 4
     vocabulary: int = 640
-    vision_steps: int = 6_000
+    vision_steps: int = 3_000
     vision_batch: int = 64
     vision_rate: float = 2e-3
-    language_steps: int = 6_000
+    binding_steps: int = 400
+    binding_batch: int = 48
+    binding_rate: float = 1e-3
+    language_steps: int = 2_500
     language_batch: int = 32
-    language_rate: float = 1.5e-3
+    language_rate: float = 1e-3
     vision_factor: float = 0.2
     questions: int = 4
     questions_beside: int = 2
     ratings_share: float = 0.25
-    negated_from: int = 1_500
+    negated_from: int = 500
     direct_share: float = 0.3
     all_raters: bool = True
     auxiliary: float = 0.5
     weight_decay: float = 0.05
     is_grey: bool = False
-    keep_at: Sequence[int] = (500,)
+    keep_at: Sequence[int] = (250,)
     checkpoint_every: int = 200
     validate_every: int = 500
     log_every: int = 20
@@ -130,13 +137,15 @@ VARIANTS: Final[Mapping[str, Mapping[str, Any]]] = {
         "vision_layers": 1,
         "language_layers": 2,
         "vision_steps": 0,
-        "language_steps": 1_500,
-        "negated_from": 300,
+        "binding_steps": 0,
+        "language_steps": 800,
+        "negated_from": 200,
         "auxiliary": 0.0,
         "keep_at": (),
     },
     "ratings": {
         "vision_steps": 0,
+        "binding_steps": 0,
         "auxiliary": 0.0,
         "ratings_share": 1.0,
         "questions_beside": 0,

@@ -110,9 +110,7 @@ class Training:
             self._log({"phase": phase, "step": self._step, **_means(self._recent)})
             self._recent = []
         if self._step % recipe.validate_every == 0 or self._step == n:
-            found = self.validation.vision(self.learner) if phase == "vision" else {}
-            if phase == "language":
-                found = self.validation.language(self.learner)
+            found = getattr(self.validation, phase)(self.learner)
             self._log({"phase": phase, "step": self._step, "validation": found})
         if phase == "language" and self._step in recipe.keep_at:
             save(self.learner.model, self.processor, self.out / f"step-{self._step}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -54,10 +55,17 @@ class Validation:
         r2 = [float(np.corrcoef(said[:, c], self.intensities[:, c])[0, 1] ** 2) for c in range(len(CRITERIA))]
         return {"r2": float(np.mean(r2)), "r2_each": rounded(r2), **self._orders(said)}
 
+    def binding(self, learner: Learner) -> dict[str, Any]:
+        """Return the same as `language` of the one short wording of phase 2."""
+        return self._of_wordings(learner, {"short": wordings.SHORT})
+
     def language(self, learner: Learner) -> dict[str, Any]:
         """Return the order by P(yes) behind the prefill, under a trained wording and one kept back, and the mass."""
+        return self._of_wordings(learner, {"trained": wordings.TRAINED[0], "kept_back": wordings.KEPT_BACK[0]})
+
+    def _of_wordings(self, learner: Learner, asked: Mapping[str, Phrasing]) -> dict[str, Any]:
         out: dict[str, Any] = {}
-        for name, phrasing in (("trained", wordings.TRAINED[0]), ("kept_back", wordings.KEPT_BACK[0])):
+        for name, phrasing in asked.items():
             said, mass = self._read(learner, phrasing)
             out |= {f"{name}_{key}": value for key, value in self._orders(said).items()}
             out[f"{name}_mass"] = float(mass.mean())

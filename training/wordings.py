@@ -42,6 +42,9 @@ TRAINED: Final = (
     Phrasing("none", "Statement: {criterion} is absent from the face. Is it true? Answer yes or no.", negated=True),
 )
 
+#: With which it is learnt what a question is about, the fewer words the sooner; not asked later.
+SHORT: Final = Phrasing("short", "Is it {criterion}?")
+
 #: Those of them that a yes answers by saying that the criterion is there.
 PLAIN: Final = tuple(one for one in TRAINED if not one.negated)
 

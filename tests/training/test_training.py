@@ -51,6 +51,8 @@ SMALL = recipe_of(
     language_layers=2,
     vision_steps=40,
     vision_batch=16,
+    binding_steps=20,
+    binding_batch=8,
     language_steps=30,
     language_batch=8,
     questions=3,
@@ -84,14 +86,14 @@ def losses(out, phase, name="loss"):
     return [line[name] for line in lines(out) if line["phase"] == phase and name in line]
 
 
-def test_both_phases_learn(trained):
-    for phase, name in (("vision", "loss"), ("language", "loss"), ("language", "yes_no")):
+def test_all_phases_learn(trained):
+    for phase, name in (("vision", "loss"), ("binding", "yes_no"), ("language", "loss"), ("language", "yes_no")):
         found = losses(trained, phase, name)
         assert np.mean(found[-5:]) < 0.8 * np.mean(found[:5]), (phase, name)
 
 
 def test_a_training_that_was_killed_goes_on_as_if_it_had_not_been(trained, tmp_path, data):
-    stops = [("vision", 17), ("language", 0), ("language", 22)]
+    stops = [("vision", 17), ("binding", 9), ("language", 0), ("language", 22)]
     for stop in stops:
         assert not Training(SMALL, tmp_path, data=data).run(stop_at=stop)
     # A kill between two checkpoints: what was done behind the last one is done again.
@@ -222,7 +224,7 @@ def test_the_mean_over_raters_is_the_loss_of_one_rater_on_average(data):
             # Which questions are asked, and the shares, are those of all raters.
             object.__setattr__(only, "averages", faces.averages)
             learner = Learner(recipe, model, Packer(processor.tokenizer), only)
-            found.append(learner._language(np.random.default_rng(5), SMALL.negated_from)[1]["yes_no"])
+            found.append(learner._answers("language", np.random.default_rng(5), SMALL.negated_from)[1]["yes_no"])
         losses[is_all] = found
     assert np.std(losses[True]) < 1e-6
     assert np.std(losses[False]) > 1e-4
