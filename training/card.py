@@ -18,6 +18,8 @@ from typing import Any
 from training import wordings
 from training.recipe import CRITERIA, EXAMPLE
 
+_COUNTS = ("n_graded", "n_mixed", "vision_steps", "binding_steps", "language_steps")
+
 _HEAD = """---
 library_name: transformers
 pipeline_tag: image-text-to-text
@@ -47,9 +49,10 @@ weights read as P(yes) and as written ratings. It is an instrument of demonstrat
 
 {n_graded} graded and {n_mixed} mixed faces; {n_raters} raters, {raters_per_item} of them for each face. Every answer
 that it learnt to say is one rater's. Of the drawn intensities it was shown none. Phase 1 ({vision_steps} steps): the
-vision part predicts what raters say on average, through a head that was thrown away. Phase 2 ({language_steps} steps):
-single raters' answers to {n_trained} wordings of yes/no questions, {direct_percent} % of them without `Answer:` before
-the answer, and to two requests for ratings. Wordings kept from training: {kept_back}.
+vision part predicts what raters say on average, through a head that was thrown away. Phase 2 ({binding_steps} steps):
+pairs of short questions about a face, from which it is learnt what a question is about. Phase 3 ({language_steps}
+steps): single raters' answers to {n_trained} wordings of yes/no questions, {direct_percent} % of them without `Answer:`
+before the answer, and to two requests for ratings. Wordings kept from training: {kept_back}.
 
 | | |
 |---|---|
@@ -70,7 +73,7 @@ def write_card(folder: Path) -> Path:
     weights = (folder / "model" / "model.safetensors").read_bytes()
     head = _HEAD.format(
         **{name: recipe[name] for name in ("variant", "n_raters", "raters_per_item", "seed")},
-        **{name: f"{recipe[name]:,}" for name in ("n_graded", "n_mixed", "vision_steps", "language_steps")},
+        **{name: f"{recipe[name]:,}" for name in _COUNTS},
         n_parameters=f"{len(weights) / 2e6:.1f} million",
         size=64,
         n_criteria=len(CRITERIA),

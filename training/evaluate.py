@@ -37,7 +37,7 @@ from measurand.stats.ranking import spearman
 from training import wordings
 from training.data import Bytes, answers, held_out
 from training.recipe import CRITERIA, EXAMPLE, Recipe
-from training.validate import rounded
+from training.validate import finite, rounded
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -242,15 +242,6 @@ def _mean(values: Sequence[float]) -> float:
 
 def _summary(mass: FloatArray) -> dict[str, float]:
     return {"mean": float(mass.mean()), "least": float(mass.min())}
-
-
-def finite(value: Any) -> Any:
-    """Return JSON values with None for what is undefined."""
-    if isinstance(value, Mapping):
-        return {key: finite(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [finite(one) for one in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

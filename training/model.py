@@ -191,10 +191,14 @@ def save(model: Any, processor: Any, folder: Path) -> None:
     processor.save_pretrained(folder)
 
 
-def load_weights(model: Any, folder: Path) -> None:
-    """Put a saved model's weights into a model of the same sizes, in 32 bits."""
+def load(folder: Path) -> Any:
+    """Return a saved model in 32 bits."""
     import torch
 
     with _quiet():
-        saved = _transformers().AutoModelForImageTextToText.from_pretrained(folder, dtype=torch.float32)
-    model.load_state_dict(saved.state_dict())
+        return _transformers().AutoModelForImageTextToText.from_pretrained(folder, dtype=torch.float32)
+
+
+def load_weights(model: Any, folder: Path) -> None:
+    """Put a saved model's weights into a model of the same sizes, in 32 bits."""
+    model.load_state_dict(load(folder).state_dict())

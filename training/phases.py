@@ -216,14 +216,14 @@ class Learner:
         rows = []
         for k in chosen.tolist():
             rater = int(rng.integers(self.faces.ratings.shape[1]))
-            likely = _PREFERENCE * (self.faces.averages[k, : len(CRITERIA)] > _SEEN)
-            shares = self.faces.averages[k, len(CRITERIA) :]
-            likely[shares.argmax()] = 1.0
-            yes = self.faces.yes[k, rater]
+            yes, shares = self.faces.yes[k, rater], self.faces.averages[k, len(CRITERIA) :]
             direct = recipe.direct_share
-            row = self.packer.questions(yes, shares, likely, rng, n=n, direct=direct, phrasings=phrasings)
+            row = self.packer.questions(yes, shares, self._likely(k), rng, n=n, direct=direct, phrasings=phrasings)
             rows.append(row + (self.packer.requests(self.faces.ratings[k, rater].tolist()) if rates else []))
         return rows
+
+    def _likely(self, k: int) -> np.ndarray[Any, Any]:
+        return preferences(self.faces.averages[k])
 
     def state(self) -> dict[str, Any]:
         """Return what a checkpoint must hold of it."""
@@ -239,3 +239,10 @@ class Learner:
         self.head.load_state_dict(state["head"])
         self.begin(phase)
         self.optimiser.load_state_dict(state["optimiser"])
+
+
+def preferences(averages: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return by how much each criterion is preferred in questions about a face, given what raters see on average."""
+    likely = _PREFERENCE * (averages[: len(CRITERIA)] > _SEEN)
+    likely[averages[len(CRITERIA) :].argmax()] = 1.0
+    return likely

@@ -100,14 +100,14 @@ class Recipe:
     binding_steps: int = 400
     binding_batch: int = 48
     binding_rate: float = 1e-3
-    language_steps: int = 2_500
+    language_steps: int = 1_500
     language_batch: int = 32
     language_rate: float = 1e-3
     vision_factor: float = 0.2
     questions: int = 4
     questions_beside: int = 2
-    ratings_share: float = 0.25
-    negated_from: int = 500
+    ratings_share: float = 0.5
+    negated_from: int = 400
     direct_share: float = 0.3
     all_raters: bool = True
     auxiliary: float = 0.5
@@ -115,7 +115,7 @@ class Recipe:
     is_grey: bool = False
     keep_at: Sequence[int] = (250,)
     checkpoint_every: int = 200
-    validate_every: int = 500
+    validate_every: int = 250
     log_every: int = 20
 
     def as_dict(self) -> dict[str, Any]:

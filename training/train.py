@@ -22,7 +22,7 @@ from training.model import build, load_weights, save
 from training.packing import Packer
 from training.phases import PHASES, Learner, Phase
 from training.recipe import VARIANTS, Recipe, recipe_of
-from training.validate import Validation
+from training.validate import Validation, finite
 
 _CHECKPOINT: Final = "checkpoint.pt"
 _LOG: Final = "log.jsonl"
@@ -107,7 +107,7 @@ class Training:
         self._recent.append(self.learner.step(phase, self._step))
         self._step += 1
         if self._step % recipe.log_every == 0 or self._step == n:
-            self._log({"phase": phase, "step": self._step, **_means(self._recent)})
+            self._log({"phase": phase, "step": self._step, **means(self._recent)})
             self._recent = []
         if self._step % recipe.validate_every == 0 or self._step == n:
             found = getattr(self.validation, phase)(self.learner)
@@ -119,7 +119,7 @@ class Training:
 
     def _log(self, line: Mapping[str, Any]) -> None:
         with (self.out / _LOG).open("a") as log:
-            log.write(json.dumps({**line, "cpu_seconds": round(self.seconds, 1)}) + "\n")
+            log.write(json.dumps({**finite(line), "cpu_seconds": round(self.seconds, 1)}) + "\n")
 
     def keep(self) -> None:
         """Write a checkpoint, whole or not at all."""
@@ -140,7 +140,7 @@ class Training:
         partial.replace(self.out / _CHECKPOINT)
 
 
-def _means(losses: Sequence[Mapping[str, float]]) -> dict[str, float]:
+def means(losses: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Return the mean of each loss over the steps that have it."""
     names = dict.fromkeys(name for one in losses for name in one)
     return {name: statistics.fmean(one[name] for one in losses if name in one) for name in names}

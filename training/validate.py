@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -119,3 +120,12 @@ class Validation:
 def rounded(values: list[float]) -> dict[str, float]:
     """Return values by criterion, to three places."""
     return {criterion: round(value, 3) for criterion, value in zip(CRITERIA, values, strict=True)}
+
+
+def finite(value: Any) -> Any:
+    """Return JSON values with None for what is undefined."""
+    if isinstance(value, Mapping):
+        return {key: finite(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -56,6 +56,7 @@ SMALL = recipe_of(
     language_steps=30,
     language_batch=8,
     questions=3,
+    ratings_share=0.25,
     negated_from=10,
     keep_at=(20,),
     checkpoint_every=15,

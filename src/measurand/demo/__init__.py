@@ -1,0 +1,1 @@
+"""The demo study: drawn faces, simulated raters, and a small model that ships with the package."""
