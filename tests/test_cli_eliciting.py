@@ -13,7 +13,7 @@ import pytest
 
 from command_line import assert_one_message, runner
 from measurand import reporting
-from measurand.cli_eliciting import left_in_words
+from measurand.cli_asking import left_in_words
 from measurand.eliciting.asking import Progress
 from measurand.eliciting.fake import FakeEngine
 from measurand.result import Result

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import get_args
 
 import pandas as pd
 import pytest
@@ -31,10 +32,17 @@ from measurand.eliciting.engine import Decoding
 from measurand.eliciting.system import Price, System
 from measurand.eliciting.wordings import fill
 from measurand.result import MeasurandError
+from measurand.scoring.anchors import ANCHORS
+from measurand.scoring.contenders import BASELINES
+from measurand.scoring.paths import CHOICES
+from measurand.scoring.prepare import OVER
+from measurand.scoring.score import PRESETS
+from measurand.scoring.statistics import STATISTICS
 from measurand.study_file import read_study
 from measurand.study_file.errors import StudyFileError, path_in, problems_of
 from measurand.study_file.readouts import ratings_schema
 from measurand.study_file.refusals import marker_in, ranges_in
+from measurand.study_file.steps import Anchor, Baseline, CalibrateTable, Drawn, ScoreTable, Statistic
 from measurand.study_file.tables import (
     DecodingTable,
     PriceTable,
@@ -130,7 +138,8 @@ def test_the_example_of_the_documentation_is_read_and_becomes_a_design(tmp_path)
 def test_the_example_of_the_specification_is_read_too(shared, tmp_path):
     text = (shared / "style.md").read_text(encoding="utf-8")
     block = re.search(r"### C\.4.*?```toml\n(.*?)```", text, re.DOTALL)[1]
-    (tmp_path / "study.toml").write_text(block, encoding="utf-8")
+    # What it says of later steps has other names since.
+    (tmp_path / "study.toml").write_text(block.split("[score]")[0], encoding="utf-8")
     (tmp_path / "items.jsonl").write_text('{"image_id": "00000", "text": "a"}\n{"image_id": "00001", "text": "b"}\n')
     (tmp_path / "prompts").mkdir()
     (tmp_path / "prompts" / "emotion.md").write_text("Look at the face.\n")
@@ -199,6 +208,18 @@ def test_the_documentation_names_every_key():
     assert keys - words == set()
 
 
+def test_what_can_be_chosen_in_the_file_is_what_the_steps_know():
+    """The file's models name the choices, so that reading it loads no statistics."""
+    assert get_args(Statistic) == tuple(STATISTICS)
+    assert get_args(Anchor) == tuple(ANCHORS)
+    assert get_args(Baseline) == tuple(BASELINES)
+    assert get_args(Drawn) == OVER
+    for field, name in (("fit", "fit"), ("target", "target"), ("ties", "ties")):
+        given = get_args(get_args(CalibrateTable.model_fields[field].annotation)[0])
+        assert sorted(given) == sorted(CHOICES[name])
+    assert set(get_args(get_args(ScoreTable.model_fields["preset"].annotation)[0])) == set(PRESETS)
+
+
 def test_paths_start_from_the_files_folder_whatever_the_current_one_is(write, tmp_path, monkeypatch):
     (tmp_path / "data" / "faces").mkdir(parents=True)
     (tmp_path / "data" / "faces" / "a.png").write_bytes(PNG)
@@ -235,10 +256,10 @@ def test_all_settings_go_to_the_manifest_as_json_values(write):
 
 
 def test_later_steps_settings_are_kept(write):
-    more = '[score]\nstatistic = "kappa_quadratic"\n[audit]\ntarget = 0.8\n[report]\nout = "page.html"\n'
+    more = '[score]\nstatistic = "kappa_quadratic"\n[audit]\ntarget = 0.8\n[report]\ntitle = "Faces"\n'
     found = read_study(write(more=more)).resolved()
-    assert (found["score"]["statistic"], found["audit"]["target"], found["report"]["out"]) == (
-        "kappa_quadratic", 0.8, "page.html",
+    assert (found["score"]["statistic"], found["audit"]["target"], found["report"]["title"]) == (
+        "kappa_quadratic", 0.8, "Faces",
     )  # fmt: skip
     assert "audit" not in read_study(write()).resolved()
 
@@ -341,6 +362,21 @@ def test_a_misspelt_key_is_refused_wherever_it_stands(place):
         ({"elicit": ASKED + "verification = 1\n"}, "elicit.verification is 1; expected a table"),
         ({"more": "[bogus]\na = 1\n"}, "bogus is no key of this table; allowed are audit, data, elicit"),
         ({"more": "[score]\nstatistc = 'x'\n"}, "score.statistc is no key of this table; did you mean 'statistic'?"),
+        ({"more": "[score]\nstatistic = 'spearmann'\n"},
+         "score.statistic is 'spearmann'; expected 'kappa_quadratic', 'kappa_linear', 'kappa_unweighted', 'spearman', "
+         "'mean_absolute_error', 'average_precision' or 'auroc' or a list; did you mean 'spearman'?"),
+        ({"more": "[score]\nanchors = ['pairwise', 'loo']\n"}, "score.anchors[2] is 'loo'; expected 'pairwise'"),
+        ({"more": "[score]\nbaselines = ['all_low', 'all_low']\n"}, "score has 'all_low' twice in baselines"),
+        ({"more": "[score]\ncalibrate = { map = 'rank', fold = 3 }\n"},
+         "score.calibrate.fold is no key of this table; did you mean 'folds'?"),
+        ({"more": "[score]\nresample = { n = 50 }\n"}, "score.resample.n is 50; expected a number of at least 100"),
+        ({"more": "[score]\nequivalence = 0\n"}, "score.equivalence is 0; expected a number of more than 0"),
+        ({"more": "[audit]\nobject = 'agreements'\n"},
+         "audit.object is 'agreements'; expected 'ratings' or 'agreement' or a list; did you mean 'agreement'?"),
+        ({"more": "[audit]\nraters = ['A']\n"}, "audit has raters, which choose whose agreement is audited: add obj"),
+        ({"more": "[audit]\ntarget = [0.8, 1.2]\n"}, "audit.target[2] is 1.2; expected a number of less than 1"),
+        ({"more": "[report]\nexamples = -1\n"}, "report.examples is -1; expected a number of at least 0"),
+        ({"more": '[report]\ntitle = "a\\nb"\n'}, "report.title has several lines; a heading is one"),
     ],
 )  # fmt: skip
 def test_what_the_file_may_not_say_is_told_with_its_place(write, part, said):

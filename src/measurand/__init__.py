@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from measurand.scoring import forced_choice, gates, score
     from measurand.simulate import simulate_benchmark, simulate_faces, simulate_panel, simulate_raters
     from measurand.study_eliciting import elicit
+    from measurand.study_running import run
 
 __version__ = "0.1.0"
 
@@ -81,6 +82,7 @@ _HOME = {
     "measurand.scoring": ("forced_choice", "gates", "score"),
     "measurand.simulate": ("simulate_benchmark", "simulate_faces", "simulate_panel", "simulate_raters"),
     "measurand.study_eliciting": ("elicit",),
+    "measurand.study_running": ("run",),
 }
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
@@ -118,6 +120,7 @@ __all__ = [
     "read_ratings",
     "read_systems",
     "report",
+    "run",
     "score",
     "simulate_benchmark",
     "simulate_faces",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from measurand import cli_eliciting, cli_scoring, cli_simulate
+from measurand import cli_demo, cli_eliciting, cli_running, cli_scoring, cli_simulate
 from measurand.cli_options import (
     CriterionOption,
     ItemOption,
@@ -49,6 +49,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(cli_simulate.app, name="simulate")
+app.command()(cli_running.run)
+app.command()(cli_demo.demo)
 app.command()(cli_eliciting.elicit)
 app.command()(cli_eliciting.check)
 app.command()(cli_scoring.score)

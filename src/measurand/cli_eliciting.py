@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from measurand.cli_asking import asking_progress, in_lines, printable, safe_to_stop, told_of_asking
 from measurand.cli_choices import CsvOption, JsonOption
 from measurand.cli_options import (
     CriterionOption,
@@ -38,9 +37,7 @@ from measurand.sentences import listed
 
 if TYPE_CHECKING:
     from measurand.data import Ratings
-    from measurand.eliciting.asking import Progress, Watch
     from measurand.eliciting.plan import Plan
-    from measurand.eliciting.run import Elicited
     from measurand.study_file import StudyFile
 
 _MOST_LISTED: Final = 8
@@ -75,32 +72,37 @@ def elicit(
     from measurand.study import manifest
     from measurand.study_eliciting import run_elicitation
     from measurand.study_file import read_study
+    from measurand.study_steps import MADE_FROM, asked_from
 
     started = datetime.datetime.now(datetime.UTC)
     if as_json and as_csv:
         refuse("--json and --csv: choose one")
-    with _in_lines():
+    with in_lines():
         declared = read_study(study)
         design = chosen(declared.design(), systems=system or (), readouts=readout or ())
-        settings = declared.resolved() | {"systems": system or [], "readouts": readout or [], "limit": limit}
+        part = {"systems": system or [], "readouts": readout or [], "limit": limit}
+        settings, made_from = declared.resolved() | part, asked_from(declared, part=part)
         if not quiet:
             for note in declared.notes:
-                typer.echo(f"Note: {_printable(note)}", err=True)
+                typer.echo(f"Note: {printable(note)}", err=True)
         with (
-            _safe_to_stop(),
-            _progress(quiet=quiet, currencies={one.name: one.price.currency for one in design.systems}) as watch,
+            safe_to_stop(),
+            asking_progress(quiet=quiet, currencies={one.name: one.price.currency for one in design.systems}) as watch,
         ):
             run = run_elicitation(
                 design,
                 out or declared.out,
                 title=declared.name,
-                document=lambda: manifest(declared.sources, command=command(), settings=settings, started=started),
+                document=lambda: (
+                    manifest(declared.sources, command=command(), settings=settings, started=started)
+                    | {MADE_FROM: made_from}
+                ),
                 limit=limit,
                 watch=watch,
             )
     show(run.result, as_json=as_json, as_csv=as_csv)
     if not quiet:
-        for line in _told(run.elicited):
+        for line in told_of_asking(run.elicited):
             typer.echo(line, err=True)
         typer.echo(f"Report: {run.folder / 'report.html'}", err=True)
     unfit = any(not proof.passed for one in run.elicited.asked for proof in one.proven.proofs)
@@ -136,7 +138,7 @@ def check(
     (exit status 1). Of a table: what it is and what its design can support.
     """
     if table.suffix.lower() == ".toml":
-        with _in_lines():
+        with in_lines():
             found, fails = _check_study(table, out=out, limit=limit, as_json=as_json)
     else:
         from measurand.data import parse_scales, read_ratings
@@ -169,127 +171,6 @@ def check(
         raise typer.Exit(1)
 
 
-# Asking
-
-
-@contextlib.contextmanager
-def _in_lines() -> Iterator[None]:
-    """Write a refusal of several lines as lines; nothing but their ends reaches the terminal as a control."""
-    from measurand.result import MeasurandError
-
-    try:
-        yield
-    except MeasurandError as error:
-        lines = str(error).split("\n")
-        if len(lines) == 1:
-            raise
-        sys.stderr.write("measurand: " + "\n".join(map(_printable, lines)) + "\n")
-        raise typer.Exit(2) from error
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
-@contextlib.contextmanager
-def _safe_to_stop() -> Iterator[None]:
-    """Say how to go on where asking was interrupted; the status is that of every interrupted command."""
-    try:
-        yield
-    except BaseException as error:
-        if isinstance(error, Exception | SystemExit):
-            raise
-        import signal
-
-        # One more request to end while the interpreter ends must not change the status.
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_IGN)
-        sys.stderr.write("\nInterrupted: every answer so far is kept; give the same command again to go on.\n")
-        raise SystemExit(130) from None
-
-
-@contextlib.contextmanager
-def _progress(*, quiet: bool, currencies: Mapping[str, str]) -> Iterator[Watch]:
-    """Give a callback that draws a bar for each system on a terminal's stderr, and nothing into pipes and logs."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn
-    from rich.progress import Progress as Bars
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.fields[count]}", markup=False),
-        TextColumn("{task.fields[left]}", markup=False),
-    )
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
-        # Weights are loaded and engines tested for minutes before there is anything to count.
-        between = bars.add_task("loading and testing", total=None, count="", left="")
-        tasks = {}
-
-        def told(progress: Progress) -> None:
-            name = progress.system
-            if name not in tasks:
-                tasks[name] = bars.add_task(_printable(name), total=progress.total, count="", left="")
-            bars.update(
-                tasks[name],
-                completed=progress.done,
-                total=progress.total,
-                count=f"{progress.done:,} of {progress.total:,}",
-                left=left_in_words(progress, currencies.get(name, "")),
-            )
-            is_last = len(tasks) == len(currencies)
-            bars.update(
-                between,
-                description="writing tables and page" if is_last else "loading and testing",
-                visible=progress.done == progress.total,
-            )
-
-        yield told
-
-
-def left_in_words(progress: Progress, currency: str) -> str:
-    """Return the time and the money that a system's requests will still take, blank where there is no pace yet."""
-    seconds, cost = progress.seconds_left, progress.cost_left
-    parts = [] if seconds is None else [f"{_duration(seconds)} left"]
-    if cost:
-        parts.append(f"{currency} {cost:,.2f} left")
-    if progress.failed:
-        parts.append(f"{progress.failed:,} failed")
-    return ", ".join(parts)
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours:,} h {minutes} min"
-    return f"{minutes} min" if minutes >= 10 else f"{minutes} min {rest} s" if minutes else f"{rest} s"
-
-
-def _told(elicited: Elicited) -> list[str]:
-    """Return what this start asked of each system, why what failed did, and how to go on."""
-    lines = []
-    for one in elicited.asked:
-        progress = one.progress
-        parts = [f"{progress.done:,} of {progress.total:,} requests answered"]
-        parts += [f"{progress.stored:,} of them before"] if progress.stored else []
-        parts += [f"{progress.retried:,} further attempts"] if progress.retried else []
-        parts += [f"{progress.failed:,} failed"] if progress.failed else []
-        parts += [_duration(progress.seconds)] if progress.asked else []
-        parts += [f"{one.system.price.currency} {progress.cost:,.4f}"] if progress.cost else []
-        lines.append(f"{one.system.name}: {', '.join(parts)}")
-        lines += [f"  stopped: {one.stopped}"] if one.stopped else []
-        lines += [f"  failed ({n:,}): {reason}" for reason, n in one.reasons.items()]
-    if elicited.healed:
-        lines.append(f"The store's last line was torn and was cut off ({elicited.healed:,} bytes)")
-    if elicited.n_left:
-        lines.append(f"{elicited.n_left:,} requests remain; give the same command again to ask them")
-    return [_printable(line) for line in lines]
-
-
 # Looking beforehand
 
 
@@ -298,8 +179,10 @@ def _check_study(path: Path, *, out: Path | None, limit: int | None, as_json: bo
     from measurand.eliciting.plan import plan
     from measurand.study_eliciting import STORE
     from measurand.study_file import read_study
+    from measurand.study_scoring import Held
 
     study = read_study(path)
+    study = replace(study, notes=[*study.notes, *Held(study).remarks()])
     design = study.design()
     folder = out or study.out
     engines = [(system, open_engine(system)) for system in design.systems]
@@ -373,7 +256,7 @@ def _planned(study: StudyFile, planned: Plan, folder: Path, limit: int | None) -
     ]
     lines += [f"Note: {note}" for note in study.notes]
     lines += [f"Can't be asked: {objection}" for objection in planned.objections]
-    return [_printable(line) for line in lines]
+    return [printable(line) for line in lines]
 
 
 def _money(amount: float, currency: str) -> str:
@@ -474,4 +357,4 @@ def _check_table(
             lines.append(f"  {name}: {listed(shown, most=_MOST_LISTED)}")
     more = len(problems) - _MOST_LISTED
     lines += [f"  {problem}" for problem in problems[:_MOST_LISTED]] + ([f"  and {more} more"] if more > 0 else [])
-    return [_printable(line) for line in lines], bool(problems)
+    return [printable(line) for line in lines], bool(problems)

@@ -10,6 +10,7 @@ _CALIBRATION: Final = ("calibration", "fit", "target", "ties", "aggregate")
 
 #: The keys that identify a number, per analysis. Other programs read these; a blank key means "all together".
 KEYS: Final[dict[str, tuple[str, ...]]] = {
+    "study": ("step",),
     "design": ("criterion",),
     "raters": ("criterion", "rater"),
     "agreement": ("criterion", "system", "missing"),
@@ -35,6 +36,7 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
     "decisions": ("decision", *_ARM, "anchor", "rater", "criterion", "set", *_CALIBRATION),
     "spread": ("of", "source", "system", "set", *_CALIBRATION),
     "forced_choice": (*_ARM, "group", "class", "ties", "margin"),
+    "examples": ("kind", "item", "criterion", "rater", *_ARM),
     "gates": ("gate", *_ARM, "criterion"),
     "elicitation": _ARM,
     "attempts": (*_ARM, "attempt"),

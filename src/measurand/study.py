@@ -17,6 +17,11 @@ from measurand.folders import in_place_of, write_file
 from measurand.result import MeasurandError, Result
 
 MANIFEST: Final = "manifest.json"
+PAGE: Final = "report.html"
+#: Where a manifest has the hashes of what was written beside pages and tables.
+OUTPUTS: Final = "outputs"
+#: Where the manifest of a study's page says when its answers were asked for, and by which versions.
+ASKED: Final = "asked"
 #: What runs write; anything else in their folder is somebody's own.
 _OF_RUNS: Final = frozenset(
     {
@@ -75,9 +80,25 @@ def reproduce(document: Mapping[str, Any]) -> dict[str, str]:
     shown = {"command": str(document["command"])}
     for one in document["inputs"]:
         shown[f"input {Path(one['path']).name}"] = f"sha256 {one['sha256']}"
+    if asked := document.get(ASKED):
+        shown["answers"] = f"from {asked['started']} to {asked['finished']}, by {asked['versions']}"
     shown["seed"] = str(document["settings"].get("seed", ""))
     shown["versions"] = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
     return shown
+
+
+def asked_when(folder: Path) -> dict[str, str]:
+    """Return from the manifest of an asking when it was, and under which versions; blank where it does not say.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of a finished run.
+    """
+    document = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    versions = document.get("versions", {})
+    told = ", ".join(f"{name} {versions[name]}" for name in ("measurand", "python") if name in versions)
+    return {name: str(document.get(name, "")) for name in ("started", "finished")} | {"versions": told}
 
 
 def sha256(path: Path) -> str:
@@ -120,11 +141,14 @@ def write_run(
 
     shown = reproduce(document)
     html, markdown = render_pages(result, title=title, reproduce=shown)
+    numbers = result.to_json()
+    outputs = {"results.json": hashlib.sha256(numbers.encode("utf-8")).hexdigest()}
+    outputs |= {path.name: sha256(path) for path in beside}
     files = {
-        "results.json": result.to_json(),
+        "results.json": numbers,
         "report.html": html,
         "report.md": markdown,
-        MANIFEST: json.dumps(document, indent=1, ensure_ascii=False) + "\n",
+        MANIFEST: json.dumps({**document, OUTPUTS: outputs}, indent=1, ensure_ascii=False) + "\n",
     }
     with in_place_of(out) as folder:
         for name, text in files.items():
@@ -260,6 +284,11 @@ def report_again(out: Path, *, title: str | None = None) -> None:
 
 def _write_text(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def version() -> str:
+    """Return the version of measurand that is installed."""
+    return _version("measurand")
 
 
 def _version(package: str) -> str:

@@ -180,21 +180,28 @@ def elicit(
         design, title, folder = study, "Answers of systems", Path(out)
         sources: Sequence[Path] = ()
         settings: dict[str, Any] = {"seed": study.seed}
+        made_from: dict[str, Any] = {}
     else:
         from measurand.study_file import read_study
+        from measurand.study_steps import MADE_FROM, asked_from
 
         declared = read_study(Path(study))
         design, title, folder = declared.design(), declared.name, Path(out or declared.out)
         sources, settings = declared.sources, declared.resolved()
+        part = {"systems": list(systems), "readouts": list(readouts), "limit": limit}
+        made_from = {MADE_FROM: asked_from(declared, part=part)}
     return run_elicitation(
         chosen(design, systems=systems, readouts=readouts),
         folder,
         title=title,
-        document=lambda: manifest(
-            sources,
-            command="measurand.elicit",
-            settings=settings | {"systems": list(systems), "readouts": list(readouts), "limit": limit},
-            started=started,
+        document=lambda: (
+            manifest(
+                sources,
+                command="measurand.elicit",
+                settings=settings | {"systems": list(systems), "readouts": list(readouts), "limit": limit},
+                started=started,
+            )
+            | made_from
         ),
         limit=limit,
         asks=asks,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 from measurand.eliciting.declared import Design
@@ -45,7 +46,7 @@ class Proven:
     tokens: Mapping[str, Any] = field(default_factory=dict)
     at: str = ""
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Hash of the identity: part of the address of every answer."""
         return _digest(self.identity)

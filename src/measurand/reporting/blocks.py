@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
 from measurand.reporting.svg import Plot
 from measurand.reporting.words import MARK, WORD, clean, shorten
@@ -98,6 +98,92 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """A mark on a strip that shows a scale from its low to its high end.
+
+    Parameters
+    ----------
+    x, y : float
+        Its place, from 0 to 100 along the scale, and downwards.
+    shape : str
+        ``rating``, ``mean``, or one of `SHAPES`.
+    """
+
+    x: float
+    y: float
+    shape: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a card: whose it is, its marks on the strip, its numbers; `is_chosen` where the card is about it."""
+
+    name: Cell
+    marks: Sequence[Mark]
+    cells: Sequence[Cell]
+    is_chosen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One thing that was rated, with what was said about it.
+
+    Parameters
+    ----------
+    name, about : Cell
+        The item; the criterion, blank if there is only one.
+    picture, alt : str
+        A ``data:`` URI that was looked at, blank if there is none; what it says to who can't see it.
+    is_beside_grey : bool
+        Whether a grey picture stands beside it.
+    texts : sequence of str
+        Its own text, or why nothing is shown; blank ones are left out.
+    raters, remark : str
+        What raters gave; why it is here.
+    lines : sequence of Line
+        A line each for the raters and the systems.
+    """
+
+    name: Cell
+    about: Cell
+    picture: str
+    alt: str
+    is_beside_grey: bool
+    texts: Sequence[str]
+    raters: str
+    remark: str
+    lines: Sequence[Line]
+
+
+@dataclass(frozen=True, slots=True)
+class Cards:
+    """Cards beside each other; their lines have the same columns, and a strip of so many units if `height` is not 0."""
+
+    kind: ClassVar[str] = "cards"
+    caption: str
+    columns: Sequence[Column]
+    cards: Sequence[Card]
+    height: int = 0
+
+    @property
+    def shapes(self) -> Sequence[str]:
+        """The shapes of marks, column by column."""
+        return SHAPES
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether a card needs the page's whole width."""
+        return len(self.columns) > _NARROW
+
+
+#: Columns of a card, beside who spoke and the strip, that are readable on half a page.
+_NARROW: Final = 2
+
+#: Shapes of the marks of the first columns.
+SHAPES: Final = ("circle", "square", "diamond", "triangle")
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """A finding, ready to be shown."""
 
@@ -145,7 +231,7 @@ class Part:
     blocks: Sequence[Block]
 
 
-Block = Text | Bullets | Terms | Table | Image | Answer | Fold | Part
+Block = Text | Bullets | Terms | Table | Image | Cards | Answer | Fold | Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +245,14 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A whole report."""
+    """A whole report; what its maker says of it (`note`, a paragraph each) stands under the verdict."""
 
     title: str
     design: str
     lead: Sequence[str]
     counts: Sequence[tuple[Verdict, str]]
     sections: Sequence[Section]
+    note: Sequence[str] = ()
 
 
 def name_cell(name: object, most: int = 32, blank: str = "(blank)") -> Cell:

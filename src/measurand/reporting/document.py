@@ -8,103 +8,15 @@ from typing import Final
 
 from measurand.reporting import runs
 from measurand.reporting.answers import findings
-from measurand.reporting.blocks import (
-    Block,
-    Bullets,
-    Cell,
-    Column,
-    Document,
-    Fold,
-    Section,
-    Table,
-    Terms,
-    Text,
-    name_cell,
-)
+from measurand.reporting.blocks import Block, Bullets, Cell, Column, Document, Fold, Section, Table, Terms, Text
+from measurand.reporting.design import METHODS, design
 from measurand.reporting.panel import panel, rated
 from measurand.reporting.verdict import lead
 from measurand.reporting.view import View, counts
-from measurand.reporting.words import ANALYSIS, MARK, WORD, called, clean, joined, plural, shorten
-from measurand.result import Result, show_number
+from measurand.reporting.words import ANALYSIS, MARK, WORD, clean, plural, shorten
+from measurand.result import Result
 
-#: Criteria that a sentence names; of more it gives the number.
-_MOST_NAMED: Final = 6
 _MOST_REASONS: Final = 20
-_WORDS: Final = (
-    ("item", "what is shown to raters: a text, an image, a task"),
-    ("rater", "whoever gives the ratings: a person, or a model as judge"),
-    ("system", "what a leaderboard ranks: a model with its settings, whose outputs were rated"),
-    ("criterion", "the quantity that is rated, such as fluency"),
-    ("rating", "one number that one rater gave to one thing"),
-    ("cell", "one thing that was rated: an item, or the output of one system for one item"),
-    ("completely crossed", "every rater rated every system on every item"),
-    (
-        "random, a sample",
-        "taken as drawn from many more of its kind, so that a conclusion can reach beyond those at hand",
-    ),
-    (
-        "unbiased",
-        "right on average over panels of the kind; for a variance near 0 that takes negative estimates, too",
-    ),
-    (
-        "interval",
-        "the range that the data are compatible with, at the level stated; each says what was redrawn or varies in it",
-    ),
-    (
-        "p",
-        "how often chance alone would give as large a result; Holm's adjustment accounts for making many tests",
-    ),
-)
-_GLOSSARY: Final = Fold("Words used on this page", [Terms(_WORDS)])
-_NO_LIMITS: Final = "The layout itself sets no limits: every rater rated everything."
-_SIZES: Final = (
-    "Items",
-    "Systems",
-    "Raters",
-    "Ratings",
-    "Missing ratings",
-    "Fewest raters of a cell",
-    "Median raters of a cell",
-    "Most raters of a cell",
-)
-_SIZE_STATISTICS: Final = (
-    "n_items",
-    "n_systems",
-    "n_raters",
-    "n_ratings",
-    "n_missing",
-    "raters_per_cell_min",
-    "raters_per_cell_median",
-    "raters_per_cell_max",
-)
-_METHODS: Final = (
-    "Verdicts follow fixed rules: agreement passes if the lower limit of alpha is at least .667, reliability if the "
-    "lower limit of G is at least the target; a test counts below p = .05. A finding that fails is a result, no error.",
-    "Alpha: 1 minus observed over expected disagreement, pairs of ratings of one cell weighted by how many ratings it "
-    "has (Krippendorff 2011, Computing Krippendorff's alpha-reliability; 2018, Content Analysis, chapter 12).",
-    "Intraclass correlations: forms and F intervals as in McGraw & Wong 1996, Psychological Methods 1.",
-    "Intervals of agreement: percentile bootstrap, redrawing items with all their cells, or cells; the raters stay.",
-    "Variance components: from the mean squares of a complete crossing with one rating per cell, all facets random "
-    "(Brennan 2001, Generalizability Theory, section 3.4). Their intervals, and those of G and Phi, by generalised "
-    "pivotal quantities (Weerahandi 1993, JASA 88).",
-    "G, Phi and the decision study: Brennan 2001, chapter 4. Negative components keep their sign in their table and "
-    "count as 0 in G and Phi.",
-    "Where raters did not rate everything: unbiased components by Henderson's method (1953, Biometrics 9), beside "
-    "restricted maximum likelihood (REML; Patterson & Thompson 1971, Biometrika 58); tests of mixed models with the "
-    "degrees of freedom of Satterthwaite as Fai & Cornelius extend them (1996, Journal of Statistical Computation and "
-    "Simulation 54).",
-    "Sets of ranks: from simultaneous intervals of all differences (Mogstad, Romano, Shaikh & Wilhelm 2024, Review of "
-    "Economic Studies 91).",
-    "Response style: Krosnick 1991, Applied Cognitive Psychology 5; drift: Leckie & Baird 2011, Journal of Educational "
-    "Measurement 48.",
-    "Tests of the systems with items and raters both random: quasi-F (Clark 1973, Journal of Verbal Learning and "
-    "Verbal Behavior 12), degrees of freedom by Satterthwaite (1946, Biometrics Bulletin 2).",
-    "Pairs of systems: t tests over items, over raters, and over both with the pooled error of the quasi-F; Holm (1979,"
-    " Scandinavian Journal of Statistics 6) over the pairs of one criterion and unit.",
-    "Presence of ratings: whether ratings are missing at random (Rubin 1976, Biometrika 63) cannot be seen, but "
-    "dependence on the others' ratings can; t tests clustered by item.",
-    "That an error term can turn a leaderboard around: Sakhawat 2026, arXiv 2609.29445.",
-)
 
 
 def document(result: Result, *, title: str, reproduce: Mapping[str, str]) -> Document:
@@ -124,7 +36,6 @@ def document(result: Result, *, title: str, reproduce: Mapping[str, str]) -> Doc
     Document
         The same for the same arguments.
     """
-    number = counts(result.findings)
     about = runs.of_run(result)
     if about is None:
         view = View(result)
@@ -133,11 +44,12 @@ def document(result: Result, *, title: str, reproduce: Mapping[str, str]) -> Doc
             lead(view),
             [
                 Section("findings", "Findings", findings(view)),
-                Section("design", "What was rated, and what that cannot support", _design(view)),
+                Section("design", "What was rated, and what that cannot support", design(view)),
                 Section("panel", "The panel", panel(view)),
             ],
-            [Section("methods", "Methods and references", [Bullets(_METHODS)])],
+            [Section("methods", "Methods and references", [Bullets(METHODS)])],
         )
+    number = counts(result.findings if about.counted is None else about.counted)
     sections = [
         *about.first,
         Section("undefined", "What is undefined, and why", _undefined(result)),
@@ -150,6 +62,7 @@ def document(result: Result, *, title: str, reproduce: Mapping[str, str]) -> Doc
         [clean(sentence) for sentence in about.lead],
         [(verdict, f"{MARK[verdict]} {n} {WORD[verdict]}") for verdict, n in number.items()],
         [section for section in sections if section.blocks],
+        [paragraph for line in about.note.split("\n") if (paragraph := clean(line))],
     )
 
 
@@ -177,58 +90,6 @@ def _headline(view: View) -> str:
         if row is not None and row.estimate:
             parts.append(plural(int(row.estimate), noun))
     return ", ".join(parts)
-
-
-def _design(view: View) -> list[Block]:
-    if not view.about:
-        return []
-    if len(view.about) == 1:
-        criterion, about = next(iter(view.about.items()))
-        pairs = [("Criterion", criterion)] if criterion else []
-        pairs += [(name.capitalize(), str(about[name])) for name in ("layout", "scale", "level")]
-        for name, statistic in zip(_SIZES, _SIZE_STATISTICS, strict=True):
-            row = view.first(criterion, "design", statistic)
-            pairs += [(name, show_number(row.estimate))] if row is not None else []
-        sizes = Terms([(name, clean(value)) for name, value in pairs])
-        limits = [clean(limit) for limit in about.get("limits", [])]
-        return [sizes, Bullets(limits) if limits else Text(_NO_LIMITS), _GLOSSARY]
-    return [*_designs(view), _GLOSSARY]
-
-
-def _designs(view: View) -> list[Block]:
-    columns = [
-        Column("Criterion"),
-        Column("Layout"),
-        Column("Scale"),
-        Column("Level"),
-        *(Column(name, is_number=True) for name in _SIZES),
-    ]
-    rows = []
-    for criterion, about in view.about.items():
-        found = (view.first(criterion, "design", name) for name in _SIZE_STATISTICS)
-        sizes = [Cell("–" if row is None else show_number(row.estimate)) for row in found]
-        words = [Cell(clean(about["layout"])), name_cell(about["scale"], 40), Cell(clean(about["level"]))]
-        rows.append([name_cell(criterion), *words, *sizes])
-    blocks: list[Block] = [Table("Sizes and layout", columns, rows)]
-    if len(rows) > _MOST_NAMED:
-        blocks = [Fold(f"Sizes and layout of {len(rows)} criteria", blocks)]
-    limits: dict[str, list[str]] = {}
-    for criterion, about in view.about.items():
-        for limit in about.get("limits", []):
-            limits.setdefault(clean(limit), []).append(criterion)
-    said = [f"{_for(names_, len(view.about))}{limit}" for limit, names_ in limits.items()]
-    return [*blocks, Bullets(said) if said else Text(_NO_LIMITS)]
-
-
-def _for(names: list[str], of: int) -> str:
-    """Return for which of several criteria a sentence holds, as its beginning."""
-    if of == 1:
-        return ""
-    if len(names) == of:
-        return f"All {of} criteria: "
-    if len(names) > _MOST_NAMED:
-        return f"{len(names)} of {of} criteria: "
-    return f"{joined([shorten(called(name)) for name in names])}: "
 
 
 def _undefined(result: Result) -> list[Block]:

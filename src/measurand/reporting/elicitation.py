@@ -75,13 +75,17 @@ def _statement(text: str) -> str:
     return whole if len(whole) <= _TOLD else f"{whole[:_TOLD].rsplit(' ', 1)[0]} …"
 
 
-def sections(view: Elicitation) -> list[Section]:
-    """Return the chapters on what was asked and came back, without findings and protocol."""
+def sections(view: Elicitation, *, brief: bool = False) -> list[Section]:
+    """Return the chapters on what was asked and came back, without findings and protocol.
+
+    Briefly, controls have no tables of their own, nor does every arm one of what it took.
+    """
+    blocks = [*came_back(view, with_controls=not brief), *took(view, by_arm=not brief)]
     return [
-        Section("asked", "What was asked and what came back", [*came_back(view), *took(view)]),
+        Section("asked", "What was asked and what came back", blocks),
         Section("attempts", "Attempts", _attempts(view)),
         Section("mass", "Answer mass", _mass(view)),
-        Section("acquiescence", "Does a yes follow the item or the question?", _acquiescence(view)),
+        Section("acquiescence", "Does a yes follow the item or the question?", _acquiescence(view, brief=brief)),
         Section("repeats", "The same request again", _repeats(view)),
         Section("proofs", "Tests of the engines", _proofs(view)),
     ]
@@ -128,8 +132,8 @@ def _mass(view: Elicitation) -> list[Block]:
     ]
 
 
-def _acquiescence(view: Elicitation) -> list[Block]:
-    arms = view.of("acquiescence")
+def _acquiescence(view: Elicitation, *, brief: bool) -> list[Block]:
+    arms = [arm for arm in view.of("acquiescence") if not brief or arm not in set(view.controls)]
     if not arms:
         return []
     known = figures_elicitation.with_shares(view)

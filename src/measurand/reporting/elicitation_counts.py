@@ -61,7 +61,7 @@ def count(value: float | None) -> Cell:
     return Cell("–" if value is None else f"{value:,.0f}")
 
 
-def came_back(view: Elicitation) -> list[Block]:
+def came_back(view: Elicitation, *, with_controls: bool = True) -> list[Block]:
     """Return requests, statuses and mass by arm, controls and derived readouts folded."""
     if not view.asked:
         return []
@@ -87,9 +87,12 @@ def came_back(view: Elicitation) -> list[Block]:
     if len(view.systems) > 1 and len(view.arms) > MOST_OPEN:
         blocks.append(_by_system(view))
     blocks += folded("What came back", view.arms, made, view.worst_first(view.arms), "elicitation")
-    if view.controls:
-        name = "Controls, in which the item was replaced"
+    name = "Controls, in which the item was replaced"
+    if view.controls and with_controls:
         blocks.append(Fold(f"{name}: {_of(view.controls)}", [made(name, view.controls[:MOST_ROWS])]))
+    elif view.controls:
+        said = f"{name} ({plural(len(view.controls), 'arm')}), are in tables/elicitation.csv; the gates hold them "
+        blocks.append(Text(f"{said}against the items themselves.", small=True))
     if view.derived:
         names = joined([clean(name) for name in dict.fromkeys(arm[1] for arm in view.derived)])
         said = f"Made from stored answers and never asked: {names} ({plural(len(view.derived), 'arm')}); their numbers "
@@ -164,7 +167,7 @@ def cost(value: float | None, currency: str) -> Cell:
     return Cell(f"{shown} {clean(currency)}")
 
 
-def took(view: Elicitation) -> list[Block]:
+def took(view: Elicitation, *, by_arm: bool = True) -> list[Block]:
     """Return tokens, time and money by system, and folded by arm."""
     spending = [arm for arm in view.asked if any(view.row(arm, name) is not None for name in _SPENT)]
     if not spending:
@@ -197,6 +200,8 @@ def took(view: Elicitation) -> list[Block]:
     )
     made = without_empty(caption, columns, rows, remarks.all())
     by_system: Block = Fold(f"{caption}: {len(view.systems)} systems", [made]) if len(rows) > MOST_OPEN else made
+    if not by_arm:
+        return [by_system, said]
     each = [
         [
             arm_cell(arm, with_protocol=True),

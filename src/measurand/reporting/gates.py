@@ -117,8 +117,11 @@ def _number(n: int, singular: str, plural_form: str) -> str:
     return f"{n} {singular if n == 1 else plural_form}"
 
 
-def gates(view: Gates, *, with_findings: bool) -> list[Block]:
-    """Return the matrix and the numbers of every gate; with findings where no other section has them."""
+def gates(view: Gates, *, with_findings: bool, most: int = _MOST_ARMS) -> list[Block]:
+    """Return the matrix and the numbers of every gate; with findings where no other section has them.
+
+    Tables have the first `most` arms, the worst first where they are ordered.
+    """
     if not view.arms:
         return []
     blocks: list[Block] = [
@@ -126,14 +129,14 @@ def gates(view: Gates, *, with_findings: bool) -> list[Block]:
             "May these answers be scored? Each arm is asked every gate that applies to it. "
             f"{_marks()}. An arm that fails stays visible in every table."
         ),
-        _matrix(view),
+        _matrix(view, most),
     ]
-    failed = _reasons(view)
+    failed = _reasons(view, most)
     if failed is not None:
         blocks.append(failed)
     if with_findings and view.findings:
         blocks.append(Fold("Every gate: its question, answer and remedy", _answers(view)))
-    blocks += [fold for gate in view.names if (fold := _details(view, gate)) is not None]
+    blocks += [fold for gate in view.names if (fold := _details(view, gate, most)) is not None]
     return blocks
 
 
@@ -143,7 +146,7 @@ def _marks() -> str:
     return f"{', '.join(told)}, {MARK['not_applicable']} does not apply"
 
 
-def _matrix(view: Gates) -> Table:
+def _matrix(view: Gates, most: int) -> Table:
     """Return arms by gates; the gates that apply to no arm are named below."""
     asked = [gate for gate in view.names if any(_applies(view, gate, arm) for arm in view.arms)]
     idle = [gate for gate in view.names if gate not in asked]
@@ -152,7 +155,7 @@ def _matrix(view: Gates) -> Table:
         return tuple(-sum(view.verdict(gate, arm) == verdict for gate in asked) for verdict in VERDICTS[:3])
 
     rows = []
-    for arm in sorted(view.arms, key=place)[:_MOST_ARMS]:
+    for arm in sorted(view.arms, key=place)[:most]:
         shown = []
         for gate in asked:
             verdict = view.verdict(gate, arm)
@@ -161,8 +164,8 @@ def _matrix(view: Gates) -> Table:
             shown.append(Cell("" if verdict is None else MARK[verdict], title=text, href=href, verdict=verdict or ""))
         rows.append([arm_cell(arm, with_protocol=True), *shown])
     notes = []
-    if len(view.arms) > _MOST_ARMS:
-        notes.append(f"The first {_MOST_ARMS} of {len(view.arms)} arms, the worst first; all are in tables/gates.csv.")
+    if len(view.arms) > most:
+        notes.append(f"The first {most} of {len(view.arms)} arms, the worst first; all are in tables/gates.csv.")
     if idle:
         notes.append(f"Not shown, as they apply to no arm: {', '.join(answers.short_name(gate) for gate in idle)}.")
     return Table("Arms and gates", [Column("Arm"), *(Column(answers.short_name(gate)) for gate in asked)], rows, notes)
@@ -176,7 +179,7 @@ def _anchor(gate: str) -> str:
     return "gate-" + "".join(c if c.isascii() and (c.isalnum() or c == "-") else "-" for c in gate)
 
 
-def _reasons(view: Gates) -> Table | None:
+def _reasons(view: Gates, most: int) -> Table | None:
     """Return what fails and what warns, with the numbers in words."""
     rows = []
     for verdict in _SHOWN:
@@ -190,7 +193,7 @@ def _reasons(view: Gates) -> Table | None:
                     )
     if not rows:
         return None
-    shown_rows = rows[:_MOST_ARMS]
+    shown_rows = rows[:most]
     notes = [f"… and {len(rows) - len(shown_rows)} more in tables/gates.csv."] if len(rows) > len(shown_rows) else []
     columns = [Column("Arm"), Column("Verdict"), Column("Gate"), Column("Numbers")]
     return Table("What fails, and what warns", columns, shown_rows, notes)
@@ -211,7 +214,7 @@ def _renamed(block: Block) -> Block:
     return block
 
 
-def _details(view: Gates, gate: str) -> Fold | None:
+def _details(view: Gates, gate: str, most: int) -> Fold | None:
     """Return the numbers of a gate: arms down, statistics across; those of single criteria are left to the table."""
     by: dict[Arm, dict[str, Row]] = {}
     n_single = 0
@@ -230,7 +233,7 @@ def _details(view: Gates, gate: str) -> Fold | None:
     # Beside many numbers a column of sentences would be a tower of words; the matrix has them as titles.
     has_words = len(statistics) <= _MOST_BESIDE_WORDS
     rows = []
-    for arm in arms[:_MOST_ARMS]:
+    for arm in arms[:most]:
         verdict = view.verdict(gate, arm)
         mark = "" if verdict is None else f"{MARK[verdict]} {WORD[verdict]}"
         numbers = [_number_cell(by.get(arm, {}).get(name)) for name in statistics]

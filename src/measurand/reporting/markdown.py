@@ -6,7 +6,20 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from measurand.reporting.blocks import Answer, Block, Bullets, Document, Fold, Image, Part, Table, Terms, Text
+from measurand.reporting.blocks import (
+    Answer,
+    Block,
+    Bullets,
+    Card,
+    Cards,
+    Document,
+    Fold,
+    Image,
+    Part,
+    Table,
+    Terms,
+    Text,
+)
 from measurand.reporting.document import document
 from measurand.reporting.words import clean
 from measurand.result import Result
@@ -44,6 +57,8 @@ def markdown_of(page: Document) -> str:
     lines = [f"# {escape(page.title)}", "", escape(page.design), ""]
     if page.lead:
         lines += [f"> {' '.join(escape(sentence) for sentence in page.lead)}", ""]
+    for paragraph in page.note:
+        lines += [escape(paragraph), ""]
     if page.counts:
         lines += [" · ".join(f"**{escape(text)}**" for _, text in page.counts), ""]
     for section in page.sections:
@@ -77,6 +92,8 @@ def _blocks(blocks: Sequence[Block], level: int) -> list[str]:
                 lines += _table(block)
             case Image():
                 lines += [f"*Figure in report.html: {escape(block.plot.title)}.* {escape(block.plot.caption)}", ""]
+            case Cards():
+                lines += _cards(block)
             case Answer():
                 lines += _answer(block)
             case Fold():
@@ -118,3 +135,22 @@ def _table(table: Table) -> list[str]:
         cells = [escape(f"{cell.text} {cell.small}") for cell in row]
         lines.append(f"| {' | '.join(cells)} |")
     return [*lines, "", *(line for note in table.notes for line in (escape(note), ""))]
+
+
+def _cards(cards: Cards) -> list[str]:
+    """Return cards as one table, without their pictures and strips."""
+    lines = [f"**{escape(cards.caption)}**", ""]
+    heads = ["Item", "Raters", "By", *(column.text for column in cards.columns)]
+    lines.append(f"| {' | '.join(escape(head) or ' ' for head in heads)} |")
+    lines.append(f"|{'|'.join(['---'] * 3 + ['---:'] * len(cards.columns))}|")
+    for card in cards.cards:
+        for line in card.lines:
+            if any(cell.text for cell in line.cells):
+                cells = [_of_card(card), card.raters, line.name.text]
+                cells += [f"{cell.text} ({cell.small})" if cell.small else cell.text for cell in line.cells]
+                lines.append(f"| {' | '.join(escape(cell) for cell in cells)} |")
+    return [*lines, "", *(line for card in cards.cards if card.remark for line in (f"- {escape(card.remark)}",)), ""]
+
+
+def _of_card(card: Card) -> str:
+    return ": ".join(part for part in (card.name.text, card.about.text, *card.texts) if part)

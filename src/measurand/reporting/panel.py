@@ -21,14 +21,21 @@ from measurand.result import Row, show_number
 #: Up to so many criteria have figures, and up to so many their own tables.
 MOST_WITH_FIGURES: Final = 4
 MOST_WITH_TABLES: Final = 6
+_LEFT_OUT: Final = (
+    f"With more than {MOST_WITH_TABLES} criteria the other tables and the figures are left out of this page: every "
+    "number is in results.json and in tables/*.csv, a file for each analysis."
+)
 
 
-def panel(view: View) -> list[Block]:
-    """Return the panel's numbers: of up to six criteria all tables, of more one table over the criteria."""
+def panel(view: View, *, first: int = 1) -> list[Block]:
+    """Return the panel's numbers: of up to six criteria all tables, of more one table over the criteria.
+
+    Anchors number the criteria from `first` on, so that two panels can stand on one page.
+    """
     if len(view.criteria) > MOST_WITH_TABLES:
-        return _over_criteria(view)
+        return [*over_criteria(view), Text(_LEFT_OUT, small=True)]
     blocks: list[Block] = []
-    for number, criterion in enumerate(view.criteria, start=1):
+    for number, criterion in enumerate(view.criteria, start=first):
         parts = _of_criterion(view, criterion, number)
         if len(view.criteria) == 1:
             return list(parts)
@@ -68,7 +75,8 @@ def _of_criterion(view: View, criterion: str, number: int) -> list[Part]:
     return parts
 
 
-def _over_criteria(view: View) -> list[Block]:
+def over_criteria(view: View) -> list[Block]:
+    """Return agreement and reliability of all criteria in one table."""
     remarks = Remarks()
     rows = []
     levels = {view.level(criterion) for criterion in view.criteria}
@@ -124,11 +132,6 @@ def _over_criteria(view: View) -> list[Block]:
             "the variance of ratings that is not due to raters, over what every rater rated. Intervals redraw items."
         ),
         without_empty("Agreement and reliability by criterion", columns, rows, remarks.all()),
-        Text(
-            f"With more than {MOST_WITH_TABLES} criteria the other tables and the figures are left out of this page: "
-            "every number is in results.json and in tables/*.csv, a file for each analysis.",
-            small=True,
-        ),
     ]
 
 

@@ -10,6 +10,7 @@ from measurand.reporting import (
     elicitation,
     elicitation_cards,
     elicitation_readouts,
+    examples,
     forced_choice,
     gates,
     scores,
@@ -18,12 +19,14 @@ from measurand.reporting import (
     scores_protocol,
     scores_spread,
     scores_verdict,
+    study,
 )
 from measurand.reporting.blocks import Block, Bullets, Section, Terms
 from measurand.reporting.elicitation_view import Elicitation
 from measurand.reporting.forced_choice_view import Choices
 from measurand.reporting.gates import Gates
 from measurand.reporting.scores_view import Scores
+from measurand.reporting.study_view import Study
 from measurand.reporting.view import View
 from measurand.result import Finding, Result
 
@@ -40,17 +43,28 @@ class About:
         The verdict.
     first, last : sequences of Section
         The chapters before and after what is undefined.
+    counted : sequence of Finding or None
+        Whose verdicts are counted; None for all of the result.
+    note : str
+        What the study's maker says of it.
     """
 
     headline: str
     lead: Sequence[str]
     first: Sequence[Section]
     last: Sequence[Section]
+    counted: Sequence[Finding] | None = None
+    note: str = ""
 
 
 def kind_of(result: Result) -> str:
-    """Return which kind of run a result is: ``scores``, ``forced_choice``, ``elicitation``, ``gates``; blank: audit."""
+    """Return which kind of run a result is: ``study``, ``scores``, ``forced_choice``, ``elicitation``, ``gates``.
+
+    Blank is an audit.
+    """
     there = result.analyses
+    if "study" in there:
+        return "study"
     if "design" in there:
         return ""
     return next((name for name in ("scores", "forced_choice", "elicitation", "gates") if name in there), "")
@@ -66,6 +80,7 @@ def default_title(result: Result) -> str:
     'Gates'
     """
     return {
+        "study": "A study",
         "scores": "Scores against raters",
         "forced_choice": "Forced choice",
         "elicitation": "Answers of systems",
@@ -76,6 +91,9 @@ def default_title(result: Result) -> str:
 def verdict_of_run(result: Result) -> tuple[str, list[str]]:
     """Return the one line and the verdict of a run; blank and empty for an audit."""
     kind = kind_of(result)
+    if kind == "study":
+        whole = Study(result)
+        return study.headline(whole), study.lead(whole)
     of_gates = Gates(result)
     if kind == "scores":
         view = Scores(result)
@@ -98,6 +116,10 @@ def of_run(result: Result) -> About | None:
     kind = kind_of(result)
     if not kind:
         return None
+    if kind == "study":
+        whole = Study(result)
+        counted = [*whole.findings, *whole.gates.findings]
+        return About(study.headline(whole), study.lead(whole), *study.sections(whole), counted, whole.note)
     headline, lead = verdict_of_run(result)
     of_gates = Gates(result)
     if kind == "scores":
@@ -139,6 +161,7 @@ def _of_scores(result: Result, of_gates: Gates) -> tuple[list[Section], list[Sec
     first = [
         Section("findings", "Findings", _findings(others(result, of_gates))),
         Section("systems", "Systems and people", scores.against_people(view)),
+        *examples.sections(result),
         Section("by-criterion", "Criterion by criterion", scores_criteria.by_criterion(view)),
         Section("order", "Which systems differ", scores_contrasts.order(view)),
         Section("contrasts", "What each choice changes", scores_contrasts.contrasts(view)),

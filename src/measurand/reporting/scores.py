@@ -38,8 +38,11 @@ _MOST_OPEN: Final = 3
 _MOST_ALONE: Final = 2
 
 
-def against_people(view: Scores) -> list[Block]:
-    """Return the tables of arms beside anchors and baselines, and the figures of them."""
+def against_people(view: Scores, *, most: int | None = None) -> list[Block]:
+    """Return the tables of arms beside anchors and baselines, and the figures of them.
+
+    At most so many protocols beside the headline's have a table, and then the differences from every anchor have none.
+    """
     plain = view.plain
     blocks: list[Block] = [Text(_introduction(view))]
     share_one = len(plain) > _MOST_ALONE and all(len(view.protocols[one]) == 1 for one in plain)
@@ -49,12 +52,12 @@ def against_people(view: Scores) -> list[Block]:
     else:
         main, *others = plain
         blocks.append(board(view, view.protocols[main], _caption(main), with_baselines=True))
-        tables = [board(view, view.protocols[one], _caption(one)) for one in others]
+        tables = [board(view, view.protocols[one], _caption(one)) for one in others[:most]]
         is_long = len(tables) >= _MOST_OPEN
         blocks += [Fold(f"{len(tables)} more protocols: a table each", tables)] if is_long else tables
     controls = [one for one in view.protocols if one not in plain]
     if controls:
-        tables = [board(view, view.protocols[one], _caption(one)) for one in controls]
+        tables = [board(view, view.protocols[one], _caption(one)) for one in controls[:most]]
         said = (
             "Controls are no contenders. “binarized” is the stored probability of yes, cut at one half: the same "
             "question and the same answers without their gradation; a control input is a blank or swapped item."
@@ -66,8 +69,12 @@ def against_people(view: Scores) -> list[Block]:
         blocks.append(_statistics(view))
     if not figures_scores.missing(view, "scores"):
         blocks.append(Image(figures_scores.scores(view)))
-    blocks += _every_anchor(view)
-    return blocks
+    if most is None:
+        return [*blocks, *_every_anchor(view)]
+    left_out = max(len(plain) - 1 - most, 0) + max(len(controls) - most, 0)
+    more = f"The scores of {plural(left_out, 'more protocol')} are in tables/scores.csv; " if left_out else ""
+    said = f"{more}the differences of every arm from every anchor are in tables/contrasts.csv."
+    return [*blocks, Text(begin(said), small=True)]
 
 
 def _introduction(view: Scores) -> str:

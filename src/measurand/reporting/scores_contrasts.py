@@ -19,6 +19,8 @@ MOST_OPEN: Final = 15
 #: Pairs of systems above which only the counts are shown.
 _MOST_PAIRS: Final = 120
 
+_OF_CALIBRATION: Final = ("fit", "ties", "target")
+
 #: What a contrast is called, and the question that it answers.
 PROTOCOL: Final[dict[str, tuple[str, str]]] = {
     "readout": (
@@ -41,8 +43,11 @@ PROTOCOL: Final[dict[str, tuple[str, str]]] = {
 }
 
 
-def order(view: Scores) -> list[Block]:
-    """Return which systems differ, by paired tests, with the matrix of the headline's protocol."""
+def order(view: Scores, *, most: int | None = None) -> list[Block]:
+    """Return which systems differ, by paired tests, with the matrix of the headline's protocol.
+
+    At most so many protocols have a table, the headline's first.
+    """
     protocols = [one for one in view.plain if len(view.protocols[one]) > 1]
     protocols = [one for one in protocols if _pairs(view, one)]
     if not protocols:
@@ -55,11 +60,13 @@ def order(view: Scores) -> list[Block]:
             "max-T is a second adjustment, which uses how the differences are correlated."
         )
     ]
-    for protocol in protocols:
+    for protocol in protocols[:most]:
         blocks.append(Text(_told(view, protocol)))
         if protocol == view.plain[0] and not figures_scores.missing(view, "order"):
             blocks.append(Image(figures_scores.order(view)))
         blocks.append(_pair_table(view, protocol))
+    if most is not None and (left_out := len(protocols) - most) > 0:
+        blocks.append(Text(f"Those of {plural(left_out, 'more protocol')} are in tables/contrasts.csv.", small=True))
     return blocks
 
 
@@ -124,8 +131,11 @@ def _turned(row: Row | None) -> Cell:
     )
 
 
-def contrasts(view: Scores) -> list[Block]:
-    """Return what each choice changes: a part with a sentence and a table for every kind that the run has."""
+def contrasts(view: Scores, *, brief: bool = False) -> list[Block]:
+    """Return what each choice changes: a part with a sentence and a table for every kind that the run has.
+
+    Briefly, what the choices of calibration change stands in the findings alone.
+    """
     parts: list[Part] = []
     for kind in PROTOCOL:
         found = view.contrasts(kind)
@@ -140,8 +150,11 @@ def contrasts(view: Scores) -> list[Block]:
         ("ties", "Ties", _choices(view, "ties")),
         ("target", "What answers are calibrated to", _choices(view, "target")),
     ):
-        if blocks:
+        if blocks and not (brief and kind in _OF_CALIBRATION):
             parts.append(Part(f"contrast-{kind}", title, 3, blocks))
+    if brief:
+        said = "What ties, leakage and the target of calibration change in each arm is in tables/contrasts.csv."
+        return [*parts, Text(said, small=True)]
     return list(parts)
 
 

@@ -22,8 +22,11 @@ _MOST_CRITERIA: Final = 120
 _MOST_OPEN: Final = 12
 
 
-def by_criterion(view: Scores) -> list[Block]:
-    """Return the figure of scores beside agreement, and the scores of every system on every criterion."""
+def by_criterion(view: Scores, *, most: int | None = None) -> list[Block]:
+    """Return the figure of scores beside agreement, and the scores of every system on every criterion.
+
+    At most so many protocols have a table, the headline's first.
+    """
     if len(view.criteria) < 2:
         return []
     blocks: list[Block] = [
@@ -36,10 +39,12 @@ def by_criterion(view: Scores) -> list[Block]:
         blocks.append(Image(figures_scores.criteria(view)))
     if len(view.criteria) > _MOST_CRITERIA:
         return [*blocks, Text(f"The scores on each of {len(view.criteria)} criteria are in tables/scores.csv.")]
-    for protocol, arms in view.protocols.items():
+    for protocol, arms in list(view.protocols.items())[:most]:
         words = protocol_words(protocol)
         title = f"Scores by criterion{f', {shorten(words, 80)}' if words else ''}"
         blocks.append(Fold(title, _tables(view, view.ranked(arms), title)))
+    if most is not None and (left_out := len(view.protocols) - most) > 0:
+        blocks.append(Text(f"Those of {plural(left_out, 'more protocol')} are in tables/scores.csv.", small=True))
     return blocks
 
 

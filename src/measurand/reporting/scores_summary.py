@@ -20,7 +20,7 @@ MOST_ROWS: Final = 12
 _MOST_NAME: Final = 44
 
 
-def scores_table(view: Scores, width: int) -> list[str]:
+def scores_table(view: Scores, width: int, *, most: int = MOST_ROWS) -> list[str]:
     """Return the systems of the headline's protocol with anchors among them, as lines of at most `width` columns."""
     if not view.arms:
         return []
@@ -30,7 +30,7 @@ def scores_table(view: Scores, width: int) -> list[str]:
         [arm for one in view.plain for arm in view.protocols[one]] if share_one else view.protocols[protocol]
     )
     against = [name for name in AGAINST if name in view.anchors]
-    shown = arms[:MOST_ROWS]
+    shown = arms[:most]
     rows: list[tuple[float, list[str]]] = []
     has_gates = any(arm in view.failed for arm in arms)
     for arm in shown:

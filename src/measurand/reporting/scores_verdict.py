@@ -50,10 +50,12 @@ def lead(view: Scores) -> list[str]:
 
 
 def _people(view: Scores) -> str:
-    protocols = view.plain[:_MOST_PROTOCOLS]
+    protocols = _told_apart(view)
     said = []
     for place, protocol in enumerate(protocols):
         words = shorten(protocol_words(protocol, "plain"), 40)
+        # A prefill may end with a colon of its own.
+        words = f"“{words}”" if words.endswith(":") else words
         if len(protocols) == 1:
             text = begin(_of_protocol(view, protocol))
         elif place == 0:
@@ -72,6 +74,13 @@ def _people(view: Scores) -> str:
     more = len(view.plain) - len(protocols)
     others = f" ({plural(more, 'more protocol')} in the tables)" if more else ""
     return f"{'. '.join(said)}{others}."
+
+
+def _told_apart(view: Scores) -> list[Protocol]:
+    """Return the protocols that the verdict tells apart: the first of each readout, or the first of the only one."""
+    firsts = {protocol[0]: protocol for protocol in reversed(view.plain)}
+    several = [protocol for protocol in view.plain if protocol in firsts.values()] if len(firsts) > 1 else view.plain
+    return several[:_MOST_PROTOCOLS]
 
 
 def _standings(view: Scores, protocol: Protocol) -> dict[str, dict[Side, list[Arm]]]:

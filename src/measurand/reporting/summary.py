@@ -6,6 +6,7 @@ import re
 import textwrap
 from typing import Final
 
+from measurand.reporting import study
 from measurand.reporting.answers import short_name
 from measurand.reporting.document import headline
 from measurand.reporting.elicitation import systems_table
@@ -15,6 +16,7 @@ from measurand.reporting.gates import Gates
 from measurand.reporting.runs import default_title, kind_of, others, verdict_of_run
 from measurand.reporting.scores_summary import choices_table, gates_table, scores_table
 from measurand.reporting.scores_view import Scores
+from measurand.reporting.study_view import Study
 from measurand.reporting.verdict import lead
 from measurand.reporting.view import View, counts, worst_first
 from measurand.reporting.words import MARK, VERDICTS, WORD, called, clean, shorten
@@ -25,6 +27,10 @@ _MOST_LINES: Final = 32
 _LINES_EACH: Final = 3
 #: The same below the table of a scoring run.
 _MOST_OF_RUN: Final = 16
+#: Of a study: lines of the verdict, systems of the table, findings and gates that are told.
+_MOST_SAID: Final = 12
+_MOST_SYSTEMS: Final = 8
+_MOST_TOLD: Final = 6
 #: Criteria that the table shows.
 _MOST_CRITERIA: Final = 15
 _LABEL: Final = 15
@@ -43,7 +49,7 @@ def render_summary(result: Result, *, width: int, color: bool) -> str:
     Parameters
     ----------
     result : Result
-        A whole audit, a scoring run, a forced choice, an elicitation or gates.
+        A whole audit, a scoring run, a forced choice, an elicitation, gates, or a study.
     width : int
         Columns of the terminal; fewer than 40 are taken as 40.
     color : bool
@@ -61,6 +67,8 @@ def render_summary(result: Result, *, width: int, color: bool) -> str:
     ✗ fail         agreement: Alpha = 0.01.
     """
     width = max(width, 40)
+    if kind_of(result) == "study":
+        return "\n".join(_of_study(Study(result), width, color=color))
     if kind_of(result):
         return "\n".join(_of_run(result, width, color=color))
     view = View(result)
@@ -101,6 +109,25 @@ def _of_run(result: Result, width: int, *, color: bool) -> list[str]:
         lines += textwrap.wrap(
             f"Gates: {', '.join(f'{MARK[v]} {n} {WORD[v]}' for v, n in counts([*gates_, *passing]).items())}", width
         )
+    return lines
+
+
+def _of_study(view: Study, width: int, *, color: bool) -> list[str]:
+    """Return the screen of a study: what it is, its scores, what fails and warns in a line each."""
+    lines = textwrap.wrap(study.headline(view), width, subsequent_indent="  ")
+    said = study.lead(view)
+    lines += ["", *_cut(" ".join(clean(sentence) for sentence in said), width, _MOST_SAID)] if said else []
+    if view.scores.arms:
+        lines += ["", *scores_table(view.scores, width, most=_MOST_SYSTEMS)]
+    for head, found in (("Findings", view.findings), ("Gates", worst_first(view.gates.findings))):
+        if not found:
+            continue
+        told = [one for one in found if one.verdict in ("fail", "warn")]
+        number = ", ".join(f"{MARK[v]} {n} {WORD[v]}" for v, n in counts(found).items())
+        lines += ["", *textwrap.wrap(f"{head}: {number}", width)]
+        lines += _findings(told[:_MOST_TOLD], width, color=color, most=0, most_each=1)
+        if len(told) > _MOST_TOLD:
+            lines.append(f"{'':<{_LABEL}}… and {len(told) - _MOST_TOLD} more on the page")
     return lines
 
 

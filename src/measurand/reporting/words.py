@@ -132,6 +132,8 @@ ANALYSIS: Final[dict[str, str]] = {
     "decisions": "Decisions",
     "spread": "Spread of scores",
     "forced_choice": "Forced choice",
+    "examples": "Examples",
+    "study": "The study",
     "gates": "Gates",
     "elicitation": "Answers and requests",
     "attempts": "Attempts",

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from measurand.result import Key, Row
 from measurand.scoring.anchors import anchor_kappa
+from measurand.scoring.contenders import BINARIZED
 from measurand.scoring.opponents import Opponents
 from measurand.scoring.paths import Path, kappa
 from measurand.scoring.run import Run, Scope
@@ -30,6 +31,9 @@ SIGNIFICANT: Final = 0.05
 
 #: What may tell two arms of one system apart and is contrasted.
 PROTOCOL_CONTRASTS: Final = ("readout", "phrasing", "prefill", "attempt", "control", "protocol")
+
+#: Readouts that are made from another one's stored answers.
+DERIVED: Final = (BINARIZED, "double_centred")
 
 
 @dataclass(frozen=True)
@@ -241,6 +245,27 @@ def protocol_pairs(run: Run) -> list[tuple[str, int, int]]:
             order = ["", *(getattr(one, told[0]) for one in arms if one is not None)]
             is_turned = order.index(getattr(a, told[0])) > order.index(getattr(b, told[0]))
             out.append((told[0], j, i) if is_turned else (told[0], i, j))
+    return [*out, *_across_readouts(run, out)]
+
+
+def _across_readouts(run: Run, pairs: Sequence[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
+    """Return pairs of arms of readouts that share no wording, as asking and reading off do: the first arm of each."""
+    arms = [one.arm for one in run.contenders]
+    known = {
+        frozenset((str(run.contenders[i].keys["readout"]), str(run.contenders[j].keys["readout"])))
+        for what, i, j in pairs
+        if what == "readout"
+    }
+    first: dict[str, dict[str, int]] = {}
+    for place, arm in enumerate(arms):
+        if arm is not None and arm.is_plain and arm.readout not in DERIVED:
+            first.setdefault(arm.system, {}).setdefault(arm.readout, place)
+    order = list(dict.fromkeys(arm.readout for arm in arms if arm is not None))
+    out = []
+    for of_system in first.values():
+        for a, b in itertools.combinations(sorted(of_system, key=order.index), 2):
+            if frozenset((a, b)) not in known:
+                out.append(("readout", of_system[a], of_system[b]))
     return out
 
 
@@ -248,10 +273,10 @@ def protocol_contrasts(run: Run) -> list[Contrast]:
     """Return the differences that a readout, phrasing, prefill, attempt or control makes within each system."""
     families: dict[tuple[str, ...], list[Contrast]] = {}
     for what, i, j in protocol_pairs(run):
-        keys = _protocol_keys(run, what, i, j)
+        keys, note = _protocol_keys(run, what, i, j), _wordings(run, i, j)
         for scope in run.headlines:
             of_family = (what, str(keys["a"]), str(keys["b"]), str(scope))
-            found = _difference(run, keys, run.arm(i), run.arm(j), scope, run.over)
+            found = _difference(run, keys, run.arm(i), run.arm(j), scope, run.over, note)
             families.setdefault(of_family, []).append(found)
     return [one for family in families.values() for one in _adjusted(family)]
 
@@ -261,10 +286,20 @@ def _protocol_keys(run: Run, what: str, i: int, j: int) -> dict[str, Key]:
     shared: dict[str, Key] = {
         name: a.keys[name] if a.keys[name] == b.keys[name] else "" for name in ("system", "readout", "phrasing")
     }
-    shared["variant"] = "" if a.arm is None else a.arm.variant_without(what)
+    variants = {"" if one.arm is None else one.arm.variant_without(what) for one in (a, b)}
+    shared["variant"] = variants.pop() if len(variants) == 1 else ""
     named = [str(getattr(one.arm, what)) or ("first" if what == "attempt" else "plain") for one in (a, b)]
     path = run.path_keys(run.path, run.measure)
     return {"contrast": what, "of": run.measure.name, **shared, "a": named[0], "b": named[1], **path}
+
+
+def _wordings(run: Run, i: int, j: int) -> str:
+    """Return under which wordings two readouts are compared that share none; blank for all other pairs."""
+    a, b = run.contenders[i].arm, run.contenders[j].arm
+    if a is None or b is None or len(a.differs_from(b)) == 1:
+        return ""
+    told = [", ".join(part for part in (one.phrasing, one.variant) if part) or "plain" for one in (a, b)]
+    return f"each readout under its own first wording: {told[0]} against {told[1]}"
 
 
 def _matched(run: Run) -> list[Row]:
@@ -282,7 +317,8 @@ def _matched(run: Run) -> list[Row]:
         if share < 1:
             first, second = _on_common(run, i, j, masks)
             keys = {**_protocol_keys(run, what, i, j), "contrast": f"{what}_matched"}
-            rows += [_difference(run, keys, first, second, scope, run.over, note).row for scope in run.headlines]
+            said = joined(note, _wordings(run, i, j))
+            rows += [_difference(run, keys, first, second, scope, run.over, said).row for scope in run.headlines]
     for members in _families(run).values():
         found: dict[Scope, list[Contrast]] = {scope: [] for scope in run.headlines}
         for i, j in itertools.combinations(members, 2):

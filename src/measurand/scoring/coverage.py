@@ -82,7 +82,9 @@ def _extreme(values: FloatArray, missing: npt.NDArray[np.bool_], criterion: Crit
     """
     low, high = criterion.ends
     counted = ~np.isnan(values) | missing
-    mean = criterion.total[counted].sum() / criterion.count[counted].sum()
+    if not (n_ratings := criterion.count[counted].sum()):
+        return values
+    mean = criterion.total[counted].sum() / n_ratings
     apart = np.nan_to_num(criterion.consensus) - mean
     ratio, filled = 0.0, values
     for _ in range(_MOST_STEPS):

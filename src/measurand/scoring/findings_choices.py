@@ -32,6 +32,8 @@ def readout_decides(told: Told) -> Finding:
         (keys["system"], keys["readout"] or "plain", keys["phrasing"], keys["variant"])
         for keys in (told.run.contenders[i].keys for i in told.arms)
     }
+    # Readouts that share no wording are compared under the first of each, and the row names none.
+    plain |= {(system, readout, "", "") for system, readout, _, _ in plain}
     rows = [
         row
         for row in told.all("contrasts", "difference", {**told.main, "contrast": "readout"})

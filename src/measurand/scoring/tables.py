@@ -112,14 +112,16 @@ def sensitivity_points(run: Run) -> dict[tuple[tuple[Key, ...], Scope, Path], fl
         return {}
     paths = [replace(run.path, target=target, ties=ties) for target in TARGETS for ties in TIES]
     ones = np.ones((1, run.field.n_items))
+    # What is the same for all arms is worked out once.
+    opponents = [Opponents(of, ones) for of in run.field.criteria]
     out = {}
     for position, one in enumerate(run.contenders):
         for path in paths:
             if ("arm", position, path, run.measure.name) in run.store:
                 series = run.arm(position, path)[:1]
             else:
-                pairs = zip(one.answered, run.field.criteria, strict=True)
-                series = np.array([[kappa(x, Opponents(of, ones), path, run.folds)[0] for x, of in pairs]])
+                pairs = zip(one.answered, opponents, strict=True)
+                series = np.array([[kappa(x, of, path, run.folds)[0] for x, of in pairs]])
             for scope in run.headlines:
                 out[tuple(one.keys.values()), scope, path] = run.point(series, scope)
     return out

@@ -12,7 +12,7 @@ from typing import Any, Final, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from measurand.result import MeasurandError
-from measurand.study_file.tables import looks_secret
+from measurand.study_file.cells import looks_secret
 
 #: More problems than this are counted and not listed.
 MOST_LISTED: Final = 10

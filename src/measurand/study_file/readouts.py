@@ -354,7 +354,7 @@ class _Wordings:
             return choice_phrasings(subject)
         if isinstance(rule, TextRule):
             return text_phrasings(subject, rule=rule)
-        every, pairs = generative_phrasings()
+        every, pairs = generative_phrasings(subject)
         return [pairs] if isinstance(rule, RatingsRule) and rule.example else [every]
 
     def _spelled(self, phrasing: Phrasing, table: ReadoutTable) -> Phrasing:

@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
 from measurand.data.scale import Level
 from measurand.eliciting.declared import Control, TextUnit
 from measurand.eliciting.system import EngineName
+from measurand.study_file.cells import KEY, SECRET, STRICT, JsonTable, Name, Seed
+from measurand.study_file.steps import AuditTable, ReportTable, ScoreTable
 
 Kind = Literal["verification", "generative", "choice", "scale", "text"]
 Derived = Literal["binarized", "double_centred"]
 
 _VARIABLE: Final = re.compile(r"[A-Z][A-Z0-9_]*")
-_SECRET: Final = re.compile(r"api[_-]?key|secret|password|authorization|bearer|credential|signature", re.IGNORECASE)
 _ADDRESS: Final = re.compile(r"https?://(?P<host>[^/?#\s]+)(?P<rest>\S*)", re.IGNORECASE)
-_KEY: Final = re.compile(r"(sk|pk|hf|ghp|xai|gsk)[-_]\w|Bearer\s", re.IGNORECASE)
 
 #: Keys of [[system]] that mean something to some engines alone.
 ENGINE_KEYS: Final[dict[str, tuple[str, ...]]] = {
@@ -38,53 +38,10 @@ ENGINE_KEYS: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
-def _text(value: str) -> str:
-    if not value.strip():
-        raise ValueError("is blank; give a text")
-    if any(ord(c) < 32 and c not in "\n\t" for c in value):
-        raise ValueError("holds a control character; leave it out")
-    return value
-
-
-def _json(value: Any) -> Any:
-    """Return a value of TOML that JSON has, too: dates and times are not among them."""
-    if isinstance(value, dict):
-        return {key: _json(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [_json(one) for one in value]
-    if isinstance(value, str | int | float | bool):
-        return value
-    raise ValueError(f"holds a {type(value).__name__}, which JSON has not; write it as text")
-
-
-def looks_secret(name: str, value: Any) -> bool:
-    """Tell whether a key's value is one that must not be shown, hashed or kept: by its name, or by how it begins."""
-    return bool(_SECRET.search(name)) or (isinstance(value, str) and _KEY.match(value) is not None)
-
-
-def _without_secrets(value: dict[str, Any]) -> dict[str, Any]:
-    for key, one in value.items():
-        if isinstance(one, dict):
-            _without_secrets(one)
-        elif isinstance(one, str) and looks_secret(key, one):
-            raise ValueError(
-                f"holds what looks like a secret under {key!r}; keep it in an environment variable and name that in "
-                "api_key_env"
-            )
-    return value
-
-
-Name = Annotated[str, BeforeValidator(lambda value: _text(value) if isinstance(value, str) else value)]
-JsonTable = Annotated[
-    dict[str, Any], BeforeValidator(lambda value: _without_secrets(_json(value)) if isinstance(value, dict) else value)
-]
-Seed = Annotated[int, Field(ge=0, lt=2**63)]
-
-
 class Table(BaseModel):
     """A table of the file."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+    model_config = STRICT
 
 
 class StudyTable(Table):
@@ -115,6 +72,7 @@ class ColumnsTable(Table):
     rating: Name | None = None
     system: Name | None = None
     occasion: Name | None = None
+    order: Name | None = None
 
 
 class CriteriaTable(Table):
@@ -188,7 +146,7 @@ class SystemTable(Table):
     @field_validator("api_key_env")
     @classmethod
     def _names_a_variable(cls, value: str | None) -> str | None:
-        if value is not None and (not _VARIABLE.fullmatch(value) or _KEY.match(value)):
+        if value is not None and (not _VARIABLE.fullmatch(value) or KEY.match(value)):
             raise ValueError(
                 "is not the name of an environment variable (capitals, digits, underscores: OPENAI_API_KEY); a key "
                 "itself does not belong into a study file"
@@ -203,7 +161,7 @@ class SystemTable(Table):
         parts = _ADDRESS.fullmatch(value)
         if parts is None:
             raise ValueError("is no address; write http://HOST:PORT/v1 or https://HOST/v1")
-        if "@" in parts["host"] or _SECRET.search(parts["rest"]) or "token=" in parts["rest"]:
+        if "@" in parts["host"] or SECRET.search(parts["rest"]) or "token=" in parts["rest"]:
             raise ValueError("holds a secret; keep it in an environment variable and name that in api_key_env")
         return value
 
@@ -385,53 +343,6 @@ class ElicitTable(Table):
             if again := [name for i, name in enumerate(given) if name in given[:i]]:
                 raise ValueError(f"has {again[0]!r} twice in {what}; once is enough (repeats asks again)")
         return self
-
-
-class CalibrateTable(Table):
-    """How answers become values of the scale."""
-
-    map: Name = "rank"
-    fit: Name = "held_out"
-    folds: Annotated[int, Field(ge=2)] | None = None
-    target: Name | None = None
-    ties: Name | None = None
-
-
-class ResampleTable(Table):
-    """What intervals redraw, and how often."""
-
-    over: list[Name] = ["item"]
-    n: Annotated[int, Field(ge=100)] = 2000
-    level: Annotated[float, Field(gt=0, lt=1)] = 0.95
-
-
-class ScoreTable(Table):
-    """[score]: kept for the step that scores."""
-
-    preset: Name | None = None
-    statistic: Name | list[Name] | None = None
-    calibrate: CalibrateTable | None = None
-    aggregate: Name | None = None
-    anchors: list[Name] | None = None
-    baselines: list[Name] | None = None
-    resample: ResampleTable | None = None
-
-
-class AuditTable(Table):
-    """[audit]: kept for the step that audits."""
-
-    checks: list[Name] | None = None
-    design: Name | None = None
-    object: Name | None = None
-    target: Annotated[float, Field(gt=0, lt=1)] | list[float] | None = None
-    outputs: Name | None = None
-
-
-class ReportTable(Table):
-    """[report]: kept for the step that writes the page."""
-
-    out: Name | None = None
-    title: Name | None = None
 
 
 class StudyTables(Table):

@@ -43,6 +43,8 @@ _MARKER: Final = re.compile(r"<[^<>\s]{1,40}>|\[/?[A-Z_]{2,20}\]")
 _PART: Final = "'type': 'text'"
 #: What templates call to write the day's date.
 _DATE: Final = "strftime_now"
+#: Texts that are kept.
+_MOST_WRITTEN: Final = 1024
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,7 @@ class Template:
         self._tokenizer = tokenizer
         self._parts = parts
         self._placeholder = placeholder
+        self._written: dict[tuple[Any, ...], Text] = {}
         if not source and not self.is_plain:
             raise MeasurandError(
                 f"{system.model!r} has no chat template: it is a base model, or its template is missing; add the "
@@ -116,7 +119,13 @@ class Template:
         MeasurandError
             If the template fails, or leaves out a text that it was given.
         """
-        return self._write_plain(prompt) if self.is_plain else self._write_chat(prompt)
+        # One question about many pictures is one text.
+        key = (prompt.text, prompt.system, prompt.prefill, tuple(prompt.turns), prompt.picture is None)
+        if key not in self._written:
+            if len(self._written) >= _MOST_WRITTEN:
+                self._written.clear()
+            self._written[key] = self._write_plain(prompt) if self.is_plain else self._write_chat(prompt)
+        return self._written[key]
 
     def _write_plain(self, prompt: Prompt) -> Text:
         lead = f"{prompt.system}\n\n" if prompt.system.strip() else ""

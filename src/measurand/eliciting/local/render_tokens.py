@@ -51,7 +51,7 @@ class Tokens:
     def _needs_bos(self, text: str) -> bool:
         return self.adds_bos and not text.startswith(self.bos)
 
-    @property
+    @cached_property
     def _bos_id(self) -> int:
         return int(self._tokenizer.bos_token_id)
 

@@ -1,0 +1,485 @@
+"""A whole study, from its file to its page: which steps are made, and that each number stands there once."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from command_line import assert_one_message, runner
+from eliciting.studies import Played
+from html_page import Page
+from measurand import reporting, study_scoring
+from measurand.eliciting.system import System
+from measurand.reporting import render_html, render_summary
+from measurand.result import MeasurandError, Result
+from measurand.study import reproduce
+from measurand.study_auditing import AGREEMENT
+from measurand.study_running import run
+
+STEPS = ("elicit", "score", "audit", "report")
+N_ITEMS = 24
+STUDY = """
+[study]
+name = "small"
+seed = 3
+[data]
+items = "items.csv"
+ratings = "ratings.csv"
+criteria = ["joy", "fear"]
+[scale]
+low = 0
+high = 4
+step = 1
+level = "interval"
+[[system]]
+name = "F"
+engine = "fake"
+[[system]]
+name = "G"
+engine = "fake"
+model = "another"
+[elicit]
+readouts = ["verification", "generative", "binarized"]
+phrasings = ["does", "present"]
+controls = ["shuffled"]
+control_items = 6
+repeats = 2
+[score]
+baselines = ["all_low"]
+resample = { over = "item", n = 100 }
+[audit]
+object = ["ratings", "agreement"]
+raters = ["A", "B", "C"]
+[report]
+title = "A small study"
+note = "Nothing of this is real."
+"""
+RATERS = ("A", "B", "C", "D")
+
+
+def write(folder, *, replace=(), more=""):
+    """Write a study of texts, its items and their ratings; return its path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = [f"{i:02d},what a day number {i} it was,g{i // 2}" for i in range(N_ITEMS)]
+    (folder / "items.csv").write_text("\n".join(["item,text,group", *rows]) + "\n", encoding="utf-8")
+    ratings = [
+        f"{i:02d},{rater},{criterion},{(i * (3 + k) + k // 2 * place + place) % 5}"
+        for i in range(N_ITEMS)
+        for k, rater in enumerate(RATERS)
+        for place, criterion in enumerate(("joy", "fear"))
+    ]
+    (folder / "ratings.csv").write_text("\n".join(["item,rater,criterion,rating", *ratings]) + "\n", encoding="utf-8")
+    text = STUDY + more
+    for old, new in replace:
+        assert old in text
+        text = text.replace(old, new)
+    (folder / "study.toml").write_text(text, encoding="utf-8")
+    return folder / "study.toml"
+
+
+def states(done):
+    return {step.name: step.state for step in done.steps}
+
+
+def made(done):
+    return [step.name for step in done.steps if step.state == "made"]
+
+
+def nobody(system):
+    raise AssertionError(f"the engine of {system.name} was opened")
+
+
+def results_of(out):
+    return (out / "report" / "results.json").read_bytes()
+
+
+@pytest.fixture
+def plain_pages(monkeypatch):
+    """Pages that cost nothing, where something else is the matter."""
+    monkeypatch.setattr(reporting, "render_pages", lambda _result, *, title, reproduce: (title, f"{title} {reproduce}"))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    return folder, run(write(folder))
+
+
+# The whole run
+
+
+def test_every_step_has_its_folder_and_the_page_is_that_of_the_last(whole):
+    folder, done = whole
+    out = folder / "runs" / "small"
+    assert made(done) == list(STEPS)
+    assert done.is_complete
+    assert sorted(path.name for path in out.iterdir()) == sorted([*STEPS, "store"])
+    assert done.folder == out / "report"
+    assert done.result == Result.from_json(out / "report" / "results.json")
+    assert "A small study" in (done.folder / "report.html").read_text("utf-8")
+
+
+def test_no_number_of_two_steps_has_one_name_and_gates_stand_there_once(whole):
+    folder, done = whole
+    parts = {name: Result.from_json(folder / "runs" / "small" / name / "results.json") for name in STEPS[:3]}
+    parts["elicit"] = study_scoring.without_gates(parts["elicit"])
+    names = {
+        name: {(row.analysis, tuple(row.keys.items()), row.statistic) for row in one.rows}
+        for name, one in parts.items()
+    }
+    assert sum(map(len, names.values())) == len(set.union(*names.values()))
+    gates = [row.to_dict() for row in done.result.rows if row.analysis == "gates"]
+    assert gates == [row.to_dict() for row in parts["score"].rows if row.analysis == "gates"]
+    asked = Counter((one.criterion, one.id) for one in done.result.findings)
+    assert [name for name, n in asked.items() if n > 1] == []
+
+
+def test_the_page_has_each_chapter_once_and_in_order(whole):
+    _, done = whole
+    page = Page((done.folder / "report.html").read_text("utf-8"))
+    assert page.faults == []
+    assert [name for name, n in Counter(page.ids()).items() if n > 1] == []
+    sections = [attrs["id"] for tag, attrs in page.elements if tag == "section" and "class" not in attrs]
+    wanted = [
+        "findings",
+        "systems",
+        "contrasts",
+        "panel",
+        "agreement",
+        "asked",
+        "gates",
+        "cards",
+        "methods",
+        "reproduce",
+    ]
+    assert [name for name in sections if name in wanted] == wanted
+    targets = {href[1:] for href in page.all("href") if href.startswith("#")}
+    assert targets <= set(page.ids())
+    assert "Nothing of this is real." in page.text
+    assert "A small study" in page.text
+
+
+def test_the_page_is_made_of_its_results_alone_and_says_when_the_answers_were_given(whole):
+    folder, done = whole
+    shown = reproduce(json.loads((done.folder / "manifest.json").read_text("utf-8")))
+    page = (done.folder / "report.html").read_text("utf-8")
+    assert render_html(done.result, title="A small study", reproduce=shown) == page
+    asked = json.loads((folder / "runs" / "small" / "elicit" / "manifest.json").read_text("utf-8"))
+    assert shown["answers"].startswith(f"from {asked['started']} to {asked['finished']}, by measurand ")
+    assert shown["answers"] in Page(page).text
+
+
+def test_controls_are_asked_gates_and_scored_nowhere(whole):
+    _, done = whole
+    told = {row.analysis: set() for row in done.result.rows}
+    for row in done.result.rows:
+        told[row.analysis].add("control=" in str(row.keys.get("variant", "")))
+    assert True in told["gates"]
+    assert True in told["elicitation"]
+    for analysis in ("scores", "contrasts", "coverage", "decisions"):
+        assert told[analysis] == {False}, analysis
+
+
+def test_what_is_made_of_answers_is_scored_and_fails_the_gates_that_its_source_fails(whole):
+    _, done = whole
+    readouts = {row.keys["readout"] for row in done.result.rows if row.analysis == "scores"}
+    assert readouts == {"verification", "generative", "binarized"}
+    failed = {tuple(keys) for keys in done.result.settings["scores"]["excluded"]}
+    sources = {
+        (system, phrasing, variant) for system, readout, phrasing, variant in failed if readout == "verification"
+    }
+    made_of = {(system, phrasing, variant) for system, readout, phrasing, variant in failed if readout == "binarized"}
+    assert sources
+    assert sources == made_of
+    assert "binarized" not in {row.keys["readout"] for row in done.result.rows if row.analysis == "gates"}
+
+
+def test_readouts_that_share_no_wording_are_compared(whole):
+    _, done = whole
+    rows = done.result.select(
+        "contrasts", "difference", {"contrast": "readout", "a": "verification", "b": "generative"}
+    )
+    assert {row.keys["system"] for row in rows} == {"F", "G"}
+    assert all("first wording: does" in row.note for row in rows)
+
+
+def test_agreement_is_audited_as_a_criterion_of_its_own_by_the_raters_named(whole):
+    _, done = whole
+    about = done.result.settings["design"]["criteria"]
+    assert {name: one["object"] for name, one in about.items()} == {
+        "joy": "ratings", "fear": "ratings", AGREEMENT: "agreement",
+    }  # fmt: skip
+    assert about[AGREEMENT]["arms"] == {
+        "F": "verification, does, prefill=Answer:",
+        "G": "verification, does, prefill=Answer:",
+    }
+    value = done.result.value
+    assert value("design", "n_raters", {"criterion": AGREEMENT}) == 3
+    assert value("design", "n_systems", {"criterion": AGREEMENT}) == 2
+    assert value("design", "n_items", {"criterion": AGREEMENT}) == 2 * N_ITEMS
+    assert value("design", "n_raters", {"criterion": "joy"}) == 4
+    found = {one.id for one in done.result.findings if one.criterion == AGREEMENT}
+    assert {"systems-differ", "ranking-reliable", "winner-stable", "more-raters"} <= found
+    assert "straight-lining" not in found
+
+
+def test_the_terminal_shows_one_screen_with_scores_findings_and_gates(whole):
+    _, done = whole
+    lines = render_summary(done.result, width=100, color=False).splitlines()
+    assert len(lines) <= 50
+    assert lines[0].startswith("2 systems × 24 items × 2 criteria; 2 readouts")
+    assert any(line.startswith("Findings: ") for line in lines)
+    assert any(line.startswith("Gates: ") for line in lines)
+    assert any(line.startswith("= one rater") for line in lines)
+
+
+# What is made again
+
+
+def test_nothing_is_made_twice_and_no_engine_is_opened(whole):
+    folder, _ = whole
+    page = folder / "runs" / "small" / "report" / "report.html"
+    before = page.stat().st_mtime_ns, results_of(folder / "runs" / "small")
+    again = run(folder / "study.toml", opened=nobody)
+    assert set(states(again).values()) == {"unchanged"}
+    assert again.is_complete
+    assert again.elicited is None
+    assert (page.stat().st_mtime_ns, results_of(folder / "runs" / "small")) == before
+
+
+@pytest.mark.usefixtures("plain_pages")
+def test_the_same_study_gives_the_same_bytes_elsewhere_and_asked_anew(whole, tmp_path):
+    folder, _ = whole
+    run(write(tmp_path / "another"))
+    assert results_of(tmp_path / "another" / "runs" / "small") == results_of(folder / "runs" / "small")
+    shutil.copytree(folder, tmp_path / "copy")
+    assert set(states(run(tmp_path / "copy" / "study.toml", opened=nobody)).values()) == {"unchanged"}
+
+
+def _edit(name, old, new):
+    def edited(folder):
+        text = (folder / name).read_text("utf-8")
+        assert old in text
+        (folder / name).write_text(text.replace(old, new, 1), encoding="utf-8")
+
+    return edited
+
+
+@pytest.mark.usefixtures("plain_pages")
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (_edit("study.toml", "A small study", "Another"), ["report"]),
+        (_edit("study.toml", "Nothing of this", "None of this"), ["report"]),
+        (_edit("study.toml", "[score]", "[score]\nreliable = 0.2"), ["score", "report"]),
+        (_edit("study.toml", "[audit]", "[audit]\ntarget = 0.7"), ["audit", "report"]),
+        (_edit("study.toml", 'name = "G"', 'name = "G"\nprice = { input = 1 }'), ["elicit", "report"]),
+        (_edit("study.toml", "control_items = 6", "control_items = 7"), list(STEPS)),
+        (_edit("ratings.csv", "05,A,joy,0", "05,A,joy,1"), ["score", "audit", "report"]),
+        (_edit("items.csv", "g0", "g1"), ["score", "audit", "report"]),
+        (_edit("items.csv", "number 3 it", "number three it"), list(STEPS)),
+        (lambda folder: (folder / "runs/small/score/results.json").write_text("{}"), ["score"]),
+        (lambda folder: (folder / "runs/small/report/report.html").unlink(), ["report"]),
+    ],
+    ids=["title", "note", "score", "audit", "price", "controls", "rating", "group", "text", "broken", "no-page"],
+)
+def test_what_changed_decides_what_is_made_again(whole, tmp_path, change, expected):
+    folder, _ = whole
+    shutil.copytree(folder, tmp_path / "copy")
+    change(tmp_path / "copy")
+    done = run(tmp_path / "copy" / "study.toml")
+    assert made(done) == expected
+    assert all(step.why for step in done.steps if step.state == "made")
+
+
+@pytest.mark.usefixtures("plain_pages")
+def test_answers_that_came_without_their_model_are_shown_without_it_and_without_its_engine(tmp_path):
+    """An asked folder that ships with a package: no weights, no torch, and the page is made all the same."""
+    path = write(
+        tmp_path / "a",
+        replace=[('engine = "fake"\n[[system]]', 'engine = "transformers"\nmodel = "model/m"\n[[system]]')],
+    )
+    (tmp_path / "a" / "model" / "m").mkdir(parents=True)
+    (tmp_path / "a" / "model" / "m" / "config.json").write_text("{}")
+    first = run(path, opened=lambda system: Played(System(system.name, "fake", "m")))
+    shutil.rmtree(tmp_path / "a" / "model")
+    shutil.rmtree(tmp_path / "a" / "runs" / "small" / "store")
+    for name in ("score", "audit", "report"):
+        shutil.rmtree(tmp_path / "a" / "runs" / "small" / name)
+    code = (
+        "import sys; sys.modules['torch'] = sys.modules['transformers'] = None\n"
+        "from measurand.study_running import run\n"
+        f"print([step.state for step in run({str(path)!r}).steps], 'measurand.study_eliciting' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['unchanged', 'made', 'made', 'made'] False"
+    assert results_of(tmp_path / "a" / "runs" / "small") == first.result.to_json().encode()
+    # Other weights in its place are another system.
+    (tmp_path / "a" / "model" / "m").mkdir(parents=True)
+    (tmp_path / "a" / "model" / "m" / "config.json").write_text("[]")
+    with pytest.raises(AssertionError, match="the engine of F was opened"):
+        run(path, opened=nobody)
+
+
+@pytest.mark.usefixtures("plain_pages")
+@pytest.mark.parametrize("where", ["asking", "scoring", "reporting"])
+def test_a_run_that_was_broken_off_is_finished_by_the_next(whole, tmp_path, monkeypatch, where):
+    folder, _ = whole
+    path = write(tmp_path)
+    told = {}
+    if where == "asking":
+        told = {"opened": lambda system: Played(system, breaks_after=40)}
+    else:
+
+        def broken(*_, **__):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(study_scoring, "scored" if where == "scoring" else "without_gates", broken)
+        monkeypatch.setattr("measurand.study_merging.without_gates", study_scoring.without_gates)
+    with pytest.raises(KeyboardInterrupt):
+        run(path, **told)
+    monkeypatch.undo()
+    out = tmp_path / "runs" / "small"
+    assert not (out / "report").exists()
+    assert not [one.name for one in out.iterdir() if one.name[0] == "."]
+    done = run(path, opened=None if where == "asking" else nobody)
+    assert made(done) == {"asking": list(STEPS), "scoring": list(STEPS[1:]), "reporting": ["report"]}[where]
+    assert results_of(out) == results_of(folder / "runs" / "small")
+
+
+# What goes in, and what may be left out
+
+
+@pytest.mark.usefixtures("plain_pages")
+def test_further_tables_of_answers_are_scored_beside_those_asked_for(tmp_path):
+    path = write(tmp_path, replace=[("[score]", '[score]\nanswers = ["heads.csv"]'), ("repeats = 2", "repeats = 1")])
+    rows = [f"H,{i:02d},{name},regression,{i % 5}" for i in range(N_ITEMS) for name in ("joy", "fear")]
+    (tmp_path / "heads.csv").write_text("\n".join(["system,item,criterion,readout,answer", *rows]) + "\n")
+    done = run(path)
+    arms = {(row.keys["system"], row.keys["readout"]) for row in done.result.rows if row.analysis == "scores"}
+    assert ("H", "regression") in arms
+    assert done.result.settings["design"]["criteria"][AGREEMENT]["arms"]["H"] == "regression"
+    (tmp_path / "heads.csv").write_text("\n".join(["system,item,criterion,readout,answer", *rows[2:]]) + "\n")
+    assert made(run(path, opened=nobody)) == ["score", "audit", "report"]
+
+
+@pytest.mark.usefixtures("plain_pages")
+def test_of_repeats_the_first_answer_counts(whole):
+    folder, done = whole
+    held = study_scoring.Held(_read(folder / "study.toml"))
+    answers = held.answers(folder / "runs" / "small" / "elicit" / "answers.csv")
+    text = (folder / "runs" / "small" / "elicit" / "answers.csv").read_text("utf-8")
+    assert len(answers) == (len(text.splitlines()) - 1) / 2
+    assert (
+        done.result.value("coverage", "coverage", {"system": "F", "readout": "verification", "phrasing": "does"}) == 1
+    )
+
+
+def _read(path):
+    from measurand.study_file import read_study
+
+    return read_study(path)
+
+
+def test_a_study_without_ratings_is_asked_and_reported(tmp_path):
+    path = write(tmp_path, replace=[('ratings = "ratings.csv"\n', "")])
+    done = run(path)
+    assert states(done) == {"elicit": "made", "score": "left out", "audit": "left out", "report": "made"}
+    page = Page((done.folder / "report.html").read_text("utf-8"))
+    assert "asked" in page.ids()
+    assert "systems" not in page.ids()
+    assert "all are answered" in page.text
+    # Ratings that come later are scored, and those that go leave nothing behind.
+    write(tmp_path)
+    assert made(run(path, opened=nobody)) == ["score", "audit", "report"]
+    write(tmp_path, replace=[('ratings = "ratings.csv"\n', "")])
+    assert "scores" not in run(path, opened=nobody).result.analyses
+
+
+@pytest.mark.parametrize(
+    ("replace", "said"),
+    [
+        ([('"ratings.csv"', '"absent.csv"')], "no file .*absent.csv"),
+        ([('raters = ["A"', 'raters = ["Z"')], "audit.raters has 'Z'; the ratings have A, B, C, D"),
+        ([("[score]", '[score]\nanswers = ["heads.csv"]')], "no file .*heads.csv"),
+        ([("low = 0\nhigh = 4\nstep = 1\n", ""), ('"generative", ', "")], "scale is missing"),
+        ([("high = 4", "high = 3")], "ratings.csv: .*outside the scale"),
+    ],
+)
+def test_what_cannot_be_scored_is_refused_before_anything_is_asked(tmp_path, replace, said):
+    path = write(tmp_path, replace=replace)
+    with pytest.raises(MeasurandError, match=said):
+        run(path, opened=nobody)
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.usefixtures("plain_pages")
+def test_ratings_of_other_items_and_criteria_take_no_part(whole, tmp_path):
+    folder, _ = whole
+    path = write(tmp_path)
+    with (tmp_path / "ratings.csv").open("a", encoding="utf-8") as file:
+        file.write("99,E,joy,4\n00,A,boredom,17\n")
+    run(path)
+    ours, theirs = (
+        [
+            row.to_dict()
+            for row in Result.from_json(one / "runs/small/report/results.json").rows
+            if row.analysis == "scores"
+        ]
+        for one in (tmp_path, folder)
+    )
+    assert ours == theirs
+
+
+# The command
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    return runner(monkeypatch, capsys)
+
+
+def test_the_command_says_what_it_made_and_where_the_page_is(command, tmp_path):
+    path = write(tmp_path)
+    ended = command("run", path, "--out", tmp_path / "out", "--title", "My heading")
+    assert ended.status == 0, ended.err
+    assert ended.out.startswith("2 systems × 24 items")
+    assert [line for line in ended.err.splitlines() if line.split(":")[0] in STEPS] == [
+        f"{name}: made (not made yet)" for name in STEPS
+    ]
+    assert f"Report: {tmp_path / 'out' / 'report' / 'report.html'}" in ended.err
+    assert "<h1>My heading</h1>" in (tmp_path / "out" / "report" / "report.html").read_text("utf-8")
+    again = command("run", path, "--out", tmp_path / "out", "--title", "My heading", "--json", "--quiet")
+    assert (again.status, again.err) == (0, "")
+    assert json.loads(again.out)["results"]["study"]["settings"]["note"] == "Nothing of this is real."
+
+
+@pytest.mark.usefixtures("plain_pages")
+def test_requests_without_an_answer_are_status_1_and_the_next_start_asks_them(command, tmp_path):
+    path = write(
+        tmp_path,
+        replace=[
+            ('name = "F"\nengine = "fake"', 'name = "F"\nengine = "fake"\ntemplate_options = { failure_share = 0.1 }')
+        ],
+    )
+    ended = command("run", path)
+    assert ended.status == 1, ended.err
+    assert re.search(r"\d+ requests remain; give the same command again", ended.err)
+    assert "are not" in ended.out
+    again = command("run", path)
+    assert again.status == 1
+    assert "elicit: made (not every request has an answer)" in again.err
+    assert "score: unchanged" in again.err
+
+
+def test_a_folder_that_holds_something_else_is_refused_before_anything_is_asked(command, tmp_path):
+    path = write(tmp_path)
+    (tmp_path / "out" / "score").mkdir(parents=True)
+    (tmp_path / "out" / "score" / "mine.txt").write_text("mine")
+    ended = command("run", path, "--out", tmp_path / "out", "--quiet")
+    assert_one_message(ended, "score", "holds other files")
+    assert not (tmp_path / "out" / "store").exists()
