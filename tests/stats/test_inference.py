@@ -17,7 +17,9 @@ from measurand.stats.inference import (
     f_p,
     f_quantile,
     holm,
+    longest_run,
     percentile_interval,
+    run_test,
     sign_flip_tests,
     sign_test,
     stream,
@@ -494,3 +496,12 @@ def test_the_test_of_a_clustered_difference_keeps_its_level():
         values = rng.normal(size=30)[cluster] + rng.normal(size=120)
         rejected += clustered_difference(values, cluster < 10, cluster).p < 0.05
     assert 0.01 <= rejected / 400 <= 0.09
+
+
+@often
+@given(hnp.arrays(np.float64, st.integers(1, 30), elements=st.sampled_from([0.0, 1.0, 2.0, np.nan])))
+def test_shuffled_runs_are_counted_as_one_shuffle_after_the_other_would(values):
+    rng = stream(3, "runs")
+    observed = longest_run(values)
+    hits = sum(longest_run(rng.permutation(values)) >= observed for _ in range(60))
+    assert run_test(values, n_draws=60, rng=stream(3, "runs")) == (1 + hits) / 61

@@ -127,7 +127,9 @@ def _chosen(request: Request, reading: Reading) -> Iterator[Answer]:
     low, high = share_bounds(np.exp(reading.low), np.exp(reading.high), mass_high=reading.mass_high)
     exact = list(reading.low) == list(reading.high)
     for place, name in enumerate(names):
-        least, most = float(low[place]), float(high[place])
+        least = float(low[place])
+        # Both ends of what is exactly known are one number, and rounding puts none past the other.
+        most = least if exact else max(least, float(high[place]))
         if math.isnan(least) or math.isnan(most):
             yield _invalid(name, "none of the options was seen", reading)
         elif most - least > WIDEST:

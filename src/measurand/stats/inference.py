@@ -351,8 +351,15 @@ def longest_run(values: FloatArray) -> int:
 
 def run_test(values: FloatArray, *, n_draws: int, rng: np.random.Generator) -> float:
     """Return how often shuffled values have a run of equal neighbours at least as long, (1 + hits) / (1 + draws)."""
-    observed = longest_run(values)
-    hits = sum(longest_run(rng.permutation(values)) >= observed for _ in range(n_draws))
+    n, length = len(values), longest_run(values) - 1
+    if length == 0:
+        return 1.0
+    hits, rows = 0, max(1, _BLOCK // n)
+    for start in range(0, n_draws, rows):
+        drawn = np.array([rng.permutation(values) for _ in range(min(rows, n_draws - start))])
+        # So many pairs of equal neighbours one behind the other make a run of one more.
+        pairs = np.cumsum(np.pad(drawn[:, 1:] == drawn[:, :-1], ((0, 0), (1, 0))), axis=1)
+        hits += int(((pairs[:, length:] - pairs[:, :-length]) == length).any(axis=1).sum())
     return (1 + hits) / (1 + n_draws)
 
 
