@@ -33,6 +33,7 @@ from measurand.eliciting.system import Price, System
 from measurand.eliciting.wordings import fill
 from measurand.result import MeasurandError
 from measurand.scoring.anchors import ANCHORS
+from measurand.scoring.arms import Trained
 from measurand.scoring.contenders import BASELINES
 from measurand.scoring.paths import CHOICES
 from measurand.scoring.prepare import OVER
@@ -44,6 +45,7 @@ from measurand.study_file.readouts import ratings_schema
 from measurand.study_file.refusals import marker_in, ranges_in
 from measurand.study_file.steps import Anchor, Baseline, CalibrateTable, Drawn, ScoreTable, Statistic
 from measurand.study_file.tables import (
+    OF_CONTROLS,
     DecodingTable,
     PriceTable,
     RatingsRuleTable,
@@ -52,6 +54,8 @@ from measurand.study_file.tables import (
     SystemTable,
     TextRuleTable,
 )
+from measurand.study_scoring import Held
+from measurand.study_steps import asked_from
 
 DOCS = Path(__file__).parents[1] / "docs" / "study-file.md"
 PNG = base64.b64decode(
@@ -163,7 +167,7 @@ def test_defaults_are_those_of_the_declarations(write):
     ):
         of = {field.name: field for field in dataclasses.fields(declared)}
         for name, field in table.model_fields.items():
-            if name in ("name", "engine", "temperature") and table is SystemTable:
+            if name in ("name", "engine", "temperature", *OF_CONTROLS) and table is SystemTable:
                 continue
             known = of["is_strict" if name == "strict" else name]
             default = known.default_factory() if known.default is dataclasses.MISSING else known.default
@@ -456,6 +460,9 @@ def test_a_secret_is_refused_and_never_shown(write, system):
 
 # Systems
 
+TUNED = FAKE + '[[system]]\nname = "tuned"\nengine = "fake"\n'
+CONTROL = '[[system]]\nname = "permuted"\nengine = "fake"\ncontrol_of = "tuned"\n'
+
 
 @pytest.mark.parametrize(
     ("system", "said"),
@@ -471,10 +478,29 @@ def test_a_secret_is_refused_and_never_shown(write, system):
         ('[[system]]\nname = "S"\nengine = "transformers"\nmodel = "a/b"\ngguf = "m.gguf"\n', "in the model's folder"),
         (FAKE + FAKE, "two systems are called 'F' (numbers 1 and 2)"),
         (FAKE + 'template_options = { distribution = "none" }\n', "shows no probabilities of tokens"),
+        (
+            TUNED + CONTROL.replace('"tuned"', '"tunde"'),
+            "no system of this study; it has F, tuned; did you mean 'tuned'",
+        ),
+        (TUNED + CONTROL + 'base = "f"\n', "system[3] 'permuted' has base = 'f', which is no system of this study"),
+        (TUNED + CONTROL.replace('"tuned"', '"permuted"'), "has itself as control_of"),
+        (TUNED + CONTROL + 'base = "permuted"\n', "has itself as base"),
+        (TUNED + CONTROL + 'base = "tuned"\n', "has 'tuned' as control_of and as base"),
+        (TUNED + 'base = "F"\n', "system[2] 'tuned' has base and no control_of"),
+        (TUNED + 'control_of = "F"\n' + CONTROL, "has control_of = 'tuned', which is a control itself"),
     ],
 )
 def test_a_system_that_cannot_be_asked_is_refused(write, system, said):
     assert said in refused(write(system=system))
+
+
+def test_what_a_system_is_a_control_of_is_kept_and_is_nothing_of_how_it_is_asked(write):
+    plain = read_study(write(system=TUNED + CONTROL.replace('control_of = "tuned"\n', "")))
+    study = read_study(write(system=TUNED + CONTROL + 'base = "F"\n'))
+    assert Held(study).controls == {"permuted": Trained("tuned", "F")}
+    assert study.systems == plain.systems
+    assert asked_from(study) == asked_from(plain)
+    assert study.resolved()["system"][2] == plain.resolved()["system"][2] | {"control_of": "tuned", "base": "F"}
 
 
 def test_what_a_system_lacks_is_no_matter_where_nobody_needs_it(write):
@@ -504,7 +530,7 @@ def test_a_systems_temperature_is_that_of_replies_and_all_agree(write):
         ("item,image\n1,a.png\n2,gone.png\n3,lost.png\n", ["data row 2", "gone.png", "2 of 3 pictures"]),
         ("item,image,text\n1,,\n", ["data row 1", '"1"', "neither text nor image"]),
         ("item,words\n1,hello\n", ["neither text nor image", "columns"]),
-        ("id,text\n1,hello\n", ["no column 'item'"]),
+        ("id,text\n1,hello\n", ["items.csv: no column 'item'", "'id', 'text'", "[data] columns = { item ="]),
         ("item,text\n1,a\n1,b\n", ['"1" occurs twice']),
         ("item,text\n", ["no rows"]),
     ],

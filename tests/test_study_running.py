@@ -184,6 +184,26 @@ def test_controls_are_asked_gates_and_scored_nowhere(whole):
         assert told[analysis] == {False}, analysis
 
 
+def test_a_system_that_is_a_control_is_judged_as_one_beside_its_base(tmp_path):
+    more = '[[system]]\nname = "H"\nengine = "fake"\nmodel = "a third"\ncontrol_of = "G"\nbase = "F"\n[elicit]'
+    done = run(write(tmp_path, replace=[("[elicit]", more)]))
+    found = {one.id: one for one in done.result.findings}
+    judged = done.result.select("gates", "minus_base", {"gate": "control-health"})
+    assert {row.keys["system"] for row in judged} == {"H"}
+    # Of what is made from answers no gate is asked.
+    assert {row.keys["readout"] for row in judged} == {"verification", "generative"}
+    assert all(row.low <= row.estimate <= row.high and row.unit == "group" for row in judged)
+    assert not done.result.select("gates", "passed", {"gate": "input-sensitivity", "system": "H"})
+    of_base = {
+        (row.keys["a"], row.keys["b"]) for row in done.result.select("contrasts", "difference", {"contrast": "system"})
+    }
+    assert {("F", "G"), ("F", "H")} <= of_base
+    assert "H (" in found["control-health"].statement
+    assert "H" not in found["exceeds-people"].statement.split(" reaches")[0]
+    text = Page((done.folder / "report.html").read_text("utf-8")).text
+    assert "System minus control" in text
+
+
 def test_what_is_made_of_answers_is_scored_and_fails_the_gates_that_its_source_fails(whole):
     _, done = whole
     readouts = {row.keys["readout"] for row in done.result.rows if row.analysis == "scores"}
@@ -220,7 +240,8 @@ def test_agreement_is_audited_as_a_criterion_of_its_own_by_the_raters_named(whol
     value = done.result.value
     assert value("design", "n_raters", {"criterion": AGREEMENT}) == 3
     assert value("design", "n_systems", {"criterion": AGREEMENT}) == 2
-    assert value("design", "n_items", {"criterion": AGREEMENT}) == 2 * N_ITEMS
+    assert value("design", "n_items", {"criterion": AGREEMENT}) == N_ITEMS  # an item counts once, whatever its criteria
+    assert about[AGREEMENT]["over"] == ["fear", "joy"]
     assert value("design", "n_raters", {"criterion": "joy"}) == 4
     found = {one.id for one in done.result.findings if one.criterion == AGREEMENT}
     assert {"systems-differ", "ranking-reliable", "winner-stable", "more-raters"} <= found
@@ -278,6 +299,7 @@ def _edit(name, old, new):
         (_edit("study.toml", "[score]", "[score]\nreliable = 0.2"), ["score", "report"]),
         (_edit("study.toml", "[audit]", "[audit]\ntarget = 0.7"), ["audit", "report"]),
         (_edit("study.toml", 'name = "G"', 'name = "G"\nprice = { input = 1 }'), ["elicit", "report"]),
+        (_edit("study.toml", 'name = "G"', 'name = "G"\ncontrol_of = "F"'), ["score", "report"]),
         (_edit("study.toml", "control_items = 6", "control_items = 7"), list(STEPS)),
         (_edit("ratings.csv", "05,A,joy,0", "05,A,joy,1"), ["score", "audit", "report"]),
         (_edit("items.csv", "g0", "g1"), ["score", "audit", "report"]),
@@ -285,7 +307,20 @@ def _edit(name, old, new):
         (lambda folder: (folder / "runs/small/score/results.json").write_text("{}"), ["score"]),
         (lambda folder: (folder / "runs/small/report/report.html").unlink(), ["report"]),
     ],
-    ids=["title", "note", "score", "audit", "price", "controls", "rating", "group", "text", "broken", "no-page"],
+    ids=[
+        "title",
+        "note",
+        "score",
+        "audit",
+        "price",
+        "trained",
+        "controls",
+        "rating",
+        "group",
+        "text",
+        "broken",
+        "no-page",
+    ],
 )
 def test_what_changed_decides_what_is_made_again(whole, tmp_path, change, expected):
     folder, _ = whole
@@ -433,6 +468,31 @@ def test_ratings_of_other_items_and_criteria_take_no_part(whole, tmp_path):
         for one in (tmp_path, folder)
     )
     assert ours == theirs
+
+
+@pytest.mark.parametrize(
+    ("replace", "said"),
+    [
+        (
+            [('["joy", "fear"]', '["joy", "faer"]')],
+            "no rating of faer, which is asked but can't be scored; did you mean 'fear'",
+        ),
+        ([("23,what", "24,what")], "1 of 24 items have no rating: 24"),
+        (
+            [("item,rater", "id,rater")],
+            "no column 'item'; the table has id, rater, .* \\[data\\] columns = { item = \"id\" }",
+        ),
+    ],
+)
+def test_what_nobody_rated_is_told_beforehand(command, tmp_path, replace, said):
+    path = write(tmp_path)
+    for name in ("study.toml", "items.csv", "ratings.csv"):
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        for old, new in replace:
+            text = text.replace(old, new)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    ended = command("check", path)
+    assert (ended.status, re.search(said, " ".join(ended.out.split())) is not None) == (0, True), ended.out
 
 
 # The command

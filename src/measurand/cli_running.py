@@ -33,6 +33,7 @@ def run(
     """
     from measurand.study_file import read_study
     from measurand.study_running import run as run_study
+    from measurand.study_scoring import Held
 
     with in_lines(), safe_to_stop(), contextlib.ExitStack() as bars:
 
@@ -44,7 +45,9 @@ def run(
 
         declared = read_study(study)
         if not quiet:
-            for note in declared.notes:
+            held = Held(declared)
+            held.check()
+            for note in [*declared.notes, *held.left_out()]:
                 typer.echo(f"Note: {printable(note)}", err=True)
         currencies = {one.name: one.price.currency for one in declared.systems}
         watch = bars.enter_context(asking_progress(quiet=quiet, currencies=currencies))

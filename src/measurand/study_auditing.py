@@ -104,7 +104,8 @@ def _of_agreement(
         {name: one for name, one in result.settings.items() if name not in _HABITS},
         [one for one in result.findings if one.id not in _OF_HABITS],
     )
-    return _named(kept, "agreement", {"arms": dict(found.arms), "n_without": dict(found.n_without)})
+    about = {"arms": dict(found.arms), "n_without": dict(found.n_without), "over": list(found.criteria)}
+    return _named(kept, "agreement", about)
 
 
 def _named(result: Result, what: str, more: Mapping[str, Any]) -> Result:

@@ -294,6 +294,7 @@ class _Run:
             **self._answered_from(),
             "noise and example": digest(dict(self._asked.settings.get("gates", {}))),
             "how to score": digest(choices(self.held)),
+            **({"controls": digest(self.held.controls)} if self.held.controls else {}),
         }
 
     def _calibrated_from(self) -> dict[str, str]:

@@ -17,6 +17,7 @@ from measurand.data.read import read_table
 from measurand.eliciting.declared import Verification
 from measurand.result import Finding, MeasurandError, Result
 from measurand.scoring import gates, score
+from measurand.scoring.arms import Trained
 from measurand.scoring.contenders import BINARIZED
 from measurand.scoring.examples import examples
 from measurand.scoring.gates import GATES, NOISE, failed_systems
@@ -28,6 +29,7 @@ from measurand.study_file.read import derived_of
 from measurand.study_file.steps import AuditTable, ReportTable, ScoreTable
 
 REPLICATES: Final = 2000
+_ROLES: Final = ("item", "rater", "rating", "criterion", "system", "occasion", "order")
 
 Told = Callable[[str, int, int], None]
 
@@ -67,6 +69,15 @@ class Held:
     def derived(self) -> tuple[str, ...]:
         """The readouts that are made from stored answers."""
         return derived_of(self.study.tables)
+
+    @property
+    def controls(self) -> dict[str, Trained]:
+        """The systems that are controls by their training."""
+        return {
+            one.name: Trained(one.control_of, one.base or "")
+            for one in self.study.tables.system
+            if one.control_of is not None
+        }
 
     @property
     def path(self) -> Path | None:
@@ -120,12 +131,61 @@ class Held:
             )
 
     def remarks(self) -> list[str]:
-        """Return why the study could not be scored or audited as it stands; empty if it could."""
+        """Return why the study could not be scored or audited as it stands, or what would take no part in it."""
         try:
             self.check()
+            return self.left_out()
         except MeasurandError as error:
             return [f"measurand run would refuse this study: {error}"]
-        return []
+
+    def left_out(self) -> list[str]:
+        """Return which criteria and items of the study nobody rated, so that they take no part in scores and audits.
+
+        Raises
+        ------
+        MeasurandError
+            If the ratings can't be read.
+        """
+        if self.path is None:
+            return []
+        said = []
+        frame = self.ratings.frame
+        column = self.study.tables.data.columns.criterion or "criterion"
+        if column in self._table:
+            there = set(self.ratings.criteria)
+            if bare := [name for name in self.study.criteria if name not in there]:
+                others = [name for name in self._table[column].astype(str).unique() if name not in self.study.criteria]
+                hint = did_you_mean(bare[0], others)
+                said.append(f"{self.path}: no rating of {listed(bare)}, which is asked but can't be scored{hint}")
+        rated = set(frame["item"])
+        if bare := [name for name in self.study.items.names if name not in rated]:
+            said.append(f"{self.path}: {len(bare):,} of {len(self.study.items):,} items have no rating: {listed(bare)}")
+        return said
+
+    @cached_property
+    def _table(self) -> pd.DataFrame:
+        """The ratings as their file has them, its columns being text.
+
+        Raises
+        ------
+        MeasurandError
+            If the file can't be read, or the columns that a rating needs are neither there nor named.
+        """
+        if self.path is None:
+            raise MeasurandError("[data] names no ratings")
+        table = read_table(self.path)
+        table = table.set_axis([str(column) for column in table.columns], axis=1)
+        columns = self.study.tables.data.columns
+        there = list(table.columns)
+        for role, named in (("item", columns.item), ("rater", columns.rater), ("rating", columns.rating)):
+            if role not in there and named not in there:
+                free = next((name for name in there if name not in _ROLES), "…")
+                raise MeasurandError(
+                    f"{self.path}: no column {named or role!r}; the table has {listed(there, most=12)}. Name the right "
+                    f'one in the study, for example [data] columns = {{ {role} = "{free}" }}; a table needs a row for '
+                    "each rating"
+                )
+        return table
 
     @cached_property
     def ratings(self) -> Ratings:
@@ -139,8 +199,7 @@ class Held:
         if self.path is None:
             raise MeasurandError("[data] names no ratings")
         columns = self.study.tables.data.columns
-        table = read_table(self.path)
-        table = table.set_axis([str(column) for column in table.columns], axis=1)
+        table = self._table
         criterion = columns.criterion or "criterion"
         names = list(self.study.criteria)
         if criterion in table and names:
@@ -295,6 +354,7 @@ def scored(held: Held, answers: Answers, asked: Result, *, told: Told | None) ->
         ratings=held.ratings,
         items=held.groups,
         example=known.get("example", ()),
+        controls={name: one for name, one in held.controls.items() if name in answers.systems},
         noise=known.get("noise", NOISE),
         replicates=chosen["replicates"],
         confidence=chosen["confidence"],
@@ -308,7 +368,16 @@ def scored(held: Held, answers: Answers, asked: Result, *, told: Told | None) ->
         if held.is_source(readout):
             for name in dict.fromkeys((*derived, BINARIZED)):
                 failed[system, name, phrasing, variant] = names
-    found = score(contenders, held.ratings, items=held.groups, gates=False, excluded=failed, progress=told, **chosen)
+    found = score(
+        contenders,
+        held.ratings,
+        items=held.groups,
+        gates=False,
+        excluded=failed,
+        controls=list(held.controls),
+        progress=told,
+        **chosen,
+    )
     return found + gated
 
 

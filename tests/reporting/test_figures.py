@@ -149,6 +149,24 @@ def test_the_decision_curves_show_targets_limits_and_null(complete):
     assert "plug-in if no system differed, central range" in shown
 
 
+def test_lines_that_look_alike_are_one_path_and_nothing_unseen_is_kept():
+    rows = [
+        Row("elicitation", {"system": f"S{n}", "readout": "verification", "phrasing": "", "variant": ""}, name, value)
+        for n in range(12)
+        for name, value in (("n_asked", 9.0), ("mass_median", 0.9), ("mass_p01", 0.2 + n / 20))
+    ]
+    svg = plot(Result(rows), figure="mass").svg
+    root = parse(svg)
+    assert "<g>" not in svg
+    assert not [node for node in root.iter(f"{SVG}path") if node.get("style") == "fill:none"]
+    grid = [
+        node
+        for node in root.iter(f"{SVG}path")
+        if "--m-grid" in node.get("style", "") and "stroke-width:0.4" in node.get("style")
+    ]
+    assert [node.get("d").count("M") for node in grid if node.get("clip-path")] == [12]
+
+
 @pytest.mark.parametrize("n_systems", [2, 24, 90])
 def test_labels_of_ranks_do_not_overlap(n_systems):
     rows = []
@@ -165,7 +183,7 @@ def test_labels_of_ranks_do_not_overlap(n_systems):
         heights = sorted(
             float(re.search(r"([\d.]+)\)?\s*$", node.get("y") or node.get("transform")).group(1))
             for node in labels
-            if f"text-anchor: {side}" in node.get("style")
+            if f"text-anchor:{side}" in node.get("style")
         )
         assert len(heights) == shown
         assert all(b - a > 10 for a, b in pairwise(heights))

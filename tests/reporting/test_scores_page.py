@@ -14,7 +14,7 @@ from measurand.reporting import default_title, render_html, render_markdown, ren
 from measurand.reporting.gates import Gates
 from measurand.reporting.scores import ranks_of
 from measurand.reporting.scores_summary import table
-from measurand.reporting.scores_verdict import lead
+from measurand.reporting.scores_verdict import failing, lead
 from measurand.reporting.scores_view import Scores, is_control, side
 from measurand.result import Finding, Result, Row, show_number
 from measurand.scoring.forced_choice import forced_choice
@@ -237,6 +237,19 @@ def test_controls_stand_apart_from_contenders(protocols):
     assert "Best of them" in text
 
 
+def test_a_system_that_is_a_control_stands_in_the_table_and_in_no_rank_or_verdict(study):
+    found = scored(study.answers, study.ratings, controls=["S1"])
+    view = Scores(found)
+    assert all("S1" not in {arm[0] for arm in arms} for arms in view.protocols.values())
+    members = view.with_controls(view.plain[0])
+    shown = {arm[0]: cell.text for arm, cell in ranks_of(view, members).items()}
+    assert shown == {"S1": "control", "S2": "1", "S3": "2"}
+    assert "S1" not in " ".join(lead(view))
+    text = Page(page(found)).text
+    assert "trained as a control of another system" in text
+    assert show_number((row := view.score(members[-1])).estimate, width=row.high - row.low) in text
+
+
 def test_control_is_not_read_out_of_other_values():
     assert is_control(("verification", "", "prefill=x, control=blank"))
     assert not is_control(("verification", "", "prefill=uncontrol=1"))
@@ -257,7 +270,8 @@ def test_the_verdict_counts_what_the_rows_say(single):
     arms = view.protocols[view.plain[0]]
     n = sum(side(view.against(arm, "pairwise")) == "above" for arm in arms)
     first = lead(view)[0]
-    assert f"{['Neither system scores', '1 of 2 systems scores', 'Both systems score'][n]} above one rater" in first
+    scoring = ["Neither system scores", "1 of 2 systems scores", "Both systems score"][n]
+    assert f"{scoring} above the agreement of one rater" in first
     pairs = single.select("contrasts", "difference", {"contrast": "system", "readout": "verification"})
     differ = [row.p_adjusted < 0.05 for row in pairs if row.unit == "item"]
     assert ("The two systems differ" if differ == [True] else "No order") in lead(view)[1]
@@ -271,6 +285,27 @@ def test_a_failing_arm_is_marked_and_stays(several):
     assert "✗ 1 failed" in text
     assert "1 arm fails gates: S1 (generative)." in text
     assert "1 arm fails gates" in " ".join(render_summary(found, width=80, color=False).split())
+
+
+def test_of_many_failing_arms_the_verdict_has_the_number_and_the_gates_not_the_names(several):
+    arms = Scores(several).arms
+    rows = [
+        Row(
+            "gates",
+            {"gate": gate, **dict(zip(("system", "readout", "phrasing", "variant"), arm, strict=True))},
+            "passed",
+            0.0,
+        )
+        for gate, of in (("answer-mass", arms), ("coverage", arms[:2]))
+        for arm in of
+    ]
+    kept = [row for row in several.rows if row.analysis != "gates"]
+    said = failing(Scores(Result([*kept, *rows], several.settings, several.findings)))
+    n = len(arms)
+    assert n > 4
+    assert said == (
+        f"{n} of {n} arms (a system under one protocol each) fail gates; most often answer mass ({n}), coverage (2)."
+    )
 
 
 def test_findings_of_gates_and_scores_do_not_mix(several, gated):

@@ -233,6 +233,19 @@ def test_matched_coverage_scores_both_arms_on_the_items_that_both_answered(runs)
     )
 
 
+def test_a_difference_over_part_of_a_set_says_over_how_many_of_its_criteria(runs):
+    """What one readout was never asked leaves the mean of both, and the difference is of the rest alone."""
+    answers, ratings = runs.benchmark(systems=("A",), n_criteria=3)
+    other = answers.assign(readout="g", answer=(answers["answer"] * 1.7) % 7)
+    run = runs.computed(pd.concat([answers.assign(readout="v"), other[other["criterion"] != "c1"]]), ratings)
+    (row,) = rows_of(run, "readout", set="all")
+    each = [rows_of(run, "readout", criterion=name)[0].estimate for name in ("c0", "c2")]
+    assert row.estimate == pytest.approx(np.mean(each), abs=CLOSED)
+    assert "over 2 of the set's 3 criteria" in row.note
+    whole = runs.computed(pd.concat([answers.assign(readout="v"), other]), ratings)
+    assert all("of the set's" not in one.note for one in rows_of(whole, "readout"))
+
+
 # --- Leakage and ranges of choices ------------------------------------------------------------------------------------
 
 

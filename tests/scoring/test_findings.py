@@ -86,6 +86,13 @@ def test_order_is_real_only_where_neighbours_differ():
     finding = found(score(answers_of(alike), ratings, over=("item",), **FEW), "order-real")
     assert finding.verdict == "fail"
     assert "0 of 3 pairs differ" in finding.statement
+    read = [("a", apart), ("b", alike), ("c", apart), ("d", apart), ("e", apart)]
+    several = pd.concat([answers_of(one).frame.assign(readout=name) for name, one in read])
+    finding = found(score(read_answers(several), ratings, over=("item",), **FEW), "order-real")
+    assert finding.verdict == "fail"
+    assert finding.statement.startswith("b: 0 of 3 pairs differ")
+    assert finding.statement.count("pairs differ") == 3
+    assert "2 more protocols, none of them worse" in finding.statement
     one = found(score(answers_of({"S": truth}), ratings, over=("item",), **FEW), "order-real")
     assert one.verdict == "not_applicable"
 

@@ -49,11 +49,17 @@ def test_judgements_are_those_of_a_plain_loop(ratings):
         for row in table.itertuples()
         if row.phrasing in ("x", "")
     }
+    given = {(row.item, row.criterion, row.rater): row.rating for row in ratings.frame.itertuples()}
     expected = {
-        (f"{row.item} · {row.criterion}", system, row.rater): 1
-        - ((said[system, row.item, row.criterion] - row.rating) / 4) ** 2
+        (f"i{i:02d}", system, rater): sum(
+            1 - ((said[system, f"i{i:02d}", criterion] - given[f"i{i:02d}", criterion, rater]) / 4) ** 2
+            for criterion in CRITERIA
+        )
+        / len(CRITERIA)
         for system in ("S", "T", "U")
-        for row in ratings.frame.itertuples()
+        for i in range(N)
+        for rater in ("A", "B", "C")
+        if (i, rater) != (3, "B")
     }
     got = {(row.item, row.system, row.rater): row.rating for row in found.table.itertuples()}
     assert got == pytest.approx(expected, abs=1e-12)
@@ -93,8 +99,22 @@ def test_raters_and_protocol_are_chosen_by_name_and_what_is_not_answered_has_no_
     assert found.arms == {"S": "said, y", "T": "said, y", "U": "head"}
     assert found.n_without == {"S": 1, "T": 0, "U": 0}
     of_s = found.table[found.table["system"] == "S"]
-    assert "i07 · fear" not in set(of_s["item"])
-    assert len(of_s) == 2 * (N * len(CRITERIA) - 1)
+    assert "i07" not in set(of_s["item"])
+    assert len(of_s) == 2 * (N - 1)
+
+
+def test_an_item_counts_once_however_many_criteria_and_only_those_that_every_system_answered(ratings):
+    table = answers()
+    table = table[(table["system"] != "U") | (table["criterion"] == "joy")]
+    found = judgements(read_answers(table), ratings, calibrate="none")
+    alone = judgements(read_answers(table[table["criterion"] == "joy"]), ratings, calibrate="none")
+    assert found.criteria == ("joy",)
+    assert found.table.groupby(["system", "rater"], observed=True)["item"].nunique().max() == N
+    assert not found.table.duplicated(["item", "system", "rater"]).any()
+    assert found.table.equals(alone.table)
+    of_fear = table[(table["system"] == "U") | (table["criterion"] == "fear")]
+    with pytest.raises(MeasurandError, match="no criterion has answers of every system"):
+        judgements(read_answers(of_fear), ratings, calibrate="none")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ from measurand.result import Finding, Key
 #: Up to this many criteria the matrix has them as columns, and up to the other their details stand open.
 MOST_AS_COLUMNS: Final = 6
 MOST_OPEN: Final = 2
+#: Rows that a finding points to on the page; results.json has all.
+_MOST_ROWS: Final = 8
 
 
 def short_name(finding_id: str) -> str:
@@ -62,7 +64,9 @@ def _where(rows: Sequence[Mapping[str, Key]]) -> list[str]:
     for row in rows:
         keys = {k: v for k, v in row.items() if k not in ("analysis", "statistic")}
         out.append(key_text(clean(row.get("analysis", "")), keys, clean(row.get("statistic", ""))))
-    return list(dict.fromkeys(out))
+    found = list(dict.fromkeys(out))
+    more = len(found) - _MOST_ROWS
+    return [*found[:_MOST_ROWS], f"and {more} more, in results.json"] if more > 1 else found
 
 
 def _matrix(view: View) -> list[Block]:

@@ -23,6 +23,7 @@ from measurand.reporting.scores_cells import (
     standing,
     statistic_words,
 )
+from measurand.reporting.scores_controls import trained_controls
 from measurand.reporting.scores_view import Arm, Protocol, Scores, arm_words, protocol_words
 from measurand.reporting.words import STATISTIC, begin, clean, joined, plural, shorten, show_rounded
 from measurand.result import Key, Row
@@ -47,17 +48,17 @@ def against_people(view: Scores, *, most: int | None = None) -> list[Block]:
     blocks: list[Block] = [Text(_introduction(view))]
     share_one = len(plain) > _MOST_ALONE and all(len(view.protocols[one]) == 1 for one in plain)
     if share_one:
-        arms = [arm for protocol in plain for arm in view.protocols[protocol]]
+        arms = [arm for protocol in plain for arm in view.with_controls(protocol)]
         blocks.append(board(view, arms, "Scores of all arms", with_baselines=True, with_protocol=True))
     else:
         main, *others = plain
-        blocks.append(board(view, view.protocols[main], _caption(main), with_baselines=True))
-        tables = [board(view, view.protocols[one], _caption(one)) for one in others[:most]]
+        blocks.append(board(view, view.with_controls(main), _caption(main), with_baselines=True))
+        tables = [board(view, view.with_controls(one), _caption(one)) for one in others[:most]]
         is_long = len(tables) >= _MOST_OPEN
         blocks += [Fold(f"{len(tables)} more protocols: a table each", tables)] if is_long else tables
     controls = [one for one in view.protocols if one not in plain]
     if controls:
-        tables = [board(view, view.protocols[one], _caption(one)) for one in controls[:most]]
+        tables = [board(view, view.with_controls(one), _caption(one)) for one in controls[:most]]
         said = (
             "Controls are no contenders. “binarized” is the stored probability of yes, cut at one half: the same "
             "question and the same answers without their gradation; a control input is a blank or swapped item."
@@ -65,6 +66,7 @@ def against_people(view: Scores, *, most: int | None = None) -> list[Block]:
         names = joined([shorten(protocol_words(one, "plain"), 40) for one in controls[:4]])
         more = f" and {len(controls) - 4} more" if len(controls) > 4 else ""
         blocks.append(Fold(f"Controls: {names}{more}", [Text(said), *tables]))
+    blocks += trained_controls(view)
     if len(view.statistics) > 1:
         blocks.append(_statistics(view))
     if not figures_scores.missing(view, "scores"):
@@ -139,6 +141,8 @@ def board(
     ]
     if against and with_baselines:
         remarks.say(legend(view))
+    if any(arm[0] in view.controls for arm in arms):
+        remarks.say("control: trained as a control of another system; it is no contender, and counts in no rank.")
     if any(arm in view.failed for arm in arms):
         remarks.say("✗: the arm fails gates; it stays in the table, and aggregates come with and without it.")
     ordered = [shown for _, shown in sorted(rows, key=lambda one: one[0])]
@@ -161,7 +165,10 @@ def ranks_of(view: Scores, arms: Sequence[Arm]) -> dict[Arm, Cell]:
     """Return the rank of each arm among those of its protocol; equal scores share the mean rank."""
     out = {}
     for arm in arms:
-        peers = view.protocols[arm[1:]]
+        peers = view.protocols.get(arm[1:], [])
+        if arm not in peers:
+            out[arm] = Cell("control")
+            continue
         own = _place(view, view.score(arm))
         places = [_place(view, view.score(one)) for one in peers]
         if own == float("inf") or len(peers) < 2:

@@ -115,6 +115,16 @@ def difference(row: Row | None, remarks: Remarks | None = None) -> Cell:
     return Cell(signed(row), cell.small, cell.title)
 
 
+def turned(row: Row | None) -> Cell:
+    """Return the cell of a difference the other way round."""
+    if row is None or row.undefined or row.low is None or row.high is None:
+        return difference(row)
+    low, high = -row.high, -row.low
+    return difference(
+        Row(row.analysis, row.keys, row.statistic, -row.estimate, low, high, row.confidence, row.method, row.unit)
+    )
+
+
 def signed(row: Row) -> str:
     """Return a difference with its sign."""
     text = show_estimate(row)

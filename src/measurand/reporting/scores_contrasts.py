@@ -9,7 +9,7 @@ from typing import Final
 from measurand.reporting import cells, figures_scores
 from measurand.reporting.blocks import Block, Cell, Column, Fold, Image, Part, Table, Text, name_cell
 from measurand.reporting.cells import Remarks, without_empty
-from measurand.reporting.scores_cells import ANCHOR, arm_cell, difference, redrawn
+from measurand.reporting.scores_cells import ANCHOR, arm_cell, difference, redrawn, turned
 from measurand.reporting.scores_view import Arm, Protocol, Scores, arm_of, is_told_apart, protocol_words, side
 from measurand.reporting.words import begin, clean, plural, shorten
 from measurand.result import Key, Row
@@ -101,10 +101,10 @@ def _pair_table(view: Scores, protocol: Protocol) -> Block:
     for a, b in pairs:
         shown: list[Cell] = []
         for unit in view.units:
-            row, turned = view.pair(protocol, a[0], b[0], unit)
+            row, is_turned = view.pair(protocol, a[0], b[0], unit)
             max_t = None if row is None else view.beside(row, "p_max_t", unit)
             shown += [
-                _turned(row) if turned else difference(row, remarks),
+                turned(row) if is_turned else difference(row, remarks),
                 cells.p_value(None if row is None else row.p_adjusted),
                 cells.p_value(None if max_t is None else max_t.estimate),
             ]
@@ -120,15 +120,6 @@ def _pair_table(view: Scores, protocol: Protocol) -> Block:
     title = f"Pairs of systems{f', {shorten(words, 60)}' if words else ''}"
     table = without_empty(title, columns, rows, remarks.all(4))
     return Fold(f"{title}: {plural(len(rows), 'difference')}", [table]) if len(rows) > 3 else table
-
-
-def _turned(row: Row | None) -> Cell:
-    if row is None or row.undefined or row.low is None or row.high is None:
-        return difference(row)
-    low, high = -row.high, -row.low
-    return difference(
-        Row(row.analysis, row.keys, row.statistic, -row.estimate, low, high, row.confidence, row.method, row.unit)
-    )
 
 
 def contrasts(view: Scores, *, brief: bool = False) -> list[Block]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from measurand.reporting.answers import short_name
 from measurand.reporting.scores import counted, named
 from measurand.reporting.scores_cells import ANCHOR_SHORT, redrawn
 from measurand.reporting.scores_view import Arm, Protocol, Scores, Side, is_control, is_told_apart, protocol_words, side
@@ -13,10 +15,13 @@ from measurand.result import Row
 
 #: Protocols that the verdict tells apart.
 _MOST_PROTOCOLS: Final = 3
+#: Arms that fail gates and are named one by one, and gates that are named in place of more.
+_MOST_ARMS: Final = 4
+_MOST_GATES: Final = 3
 _SIDES: Final[tuple[Side, ...]] = ("above", "below", "open")
 _WHO: Final = {
-    "pairwise": "one rater against another",
-    "leave_one_out": "the mean of the other raters",
+    "pairwise": "the agreement of one rater with another",
+    "leave_one_out": "that of a rater with the mean of the others",
 }
 
 
@@ -110,9 +115,11 @@ def _of_protocol(view: Scores, protocol: Protocol) -> str:
 
 
 def _briefly(view: Scores, protocol: Protocol, words: str) -> str:
+    standings = _standings(view, protocol)
+    if len(standings) > 1 and not any(of["above"] for of in standings.values()):
+        return f"Under {words}: none above {'either' if len(standings) == 2 else 'any of these'}"
     told = [
-        f"{len(of['above'])} above {_WHO.get(name, ANCHOR_SHORT.get(name, name))}"
-        for name, of in _standings(view, protocol).items()
+        f"{len(of['above'])} above {_WHO.get(name, ANCHOR_SHORT.get(name, name))}" for name, of in standings.items()
     ]
     return f"Under {words}: {', '.join(told)}"
 
@@ -172,7 +179,8 @@ def _order(view: Scores) -> str:
     width = None if spread is None else view.beside(spread, "median_interval_width")
     said += f" ({how})"
     if spread is not None and width is not None and not spread.undefined and not width.undefined:
-        said += f"; their standard deviation is {spread.estimate:.2g}, the median interval {width.estimate:.2g} wide"
+        said += f"; their scores' standard deviation is {spread.estimate:.2g}, the median interval "
+        said += f"{width.estimate:.2g} wide"
     return f"{said}."
 
 
@@ -190,7 +198,7 @@ def _readout(view: Scores) -> str:
     up, down = (sum(side(row) == where for row in rows) for where in ("above", "below"))
     gains = f"{up} of {len(rows)} score higher and {down} lower" if len(rows) > 1 else _one(up, down)
     control = "" if real else ", a control,"
-    said = f"Read by {clean(a)} instead of {clean(b)}{control} {gains}"
+    said = f"Read by {clean(a)} instead of {clean(b)}{control or ','} {gains}"
     return f"{said}{_shares(view)}."
 
 
@@ -218,9 +226,14 @@ def _shares(view: Scores) -> str:
 
 
 def failing(view: Scores) -> str:
-    """Return which arms fail gates, blank where none does or none was asked."""
+    """Return which arms fail gates, of many how many and which gates most; blank where none does or none was asked."""
     arms = [arm for arm in view.arms if arm in view.failed] or list(view.failed)
     if not arms:
         return ""
-    verb = "fails" if len(arms) == 1 else "fail"
-    return f"{plural(len(arms), 'arm')} {verb} gates: {named(arms)}."
+    if len(arms) <= _MOST_ARMS:
+        return f"{plural(len(arms), 'arm')} {'fails' if len(arms) == 1 else 'fail'} gates: {named(arms)}."
+    of = f" of {len(view.arms)}" if arms[0] in view.arms else ""
+    said = f"{len(arms)}{of} arms (a system under one protocol each) fail gates"
+    often = Counter(gate for arm in arms for gate in view.failed[arm] if gate).most_common(_MOST_GATES)
+    most = ", ".join(f"{short_name(gate)} ({n})" for gate, n in often)
+    return f"{said}; most often {most}." if most else f"{said}."

@@ -68,6 +68,7 @@ class Scores:
         )
         self.has_sets = any(row.keys.get("set", "") for row in of_main)
         self.is_error = self.statistic in _OF_ERROR
+        self.controls: set[str] = set(self.settings.get("controls", []))
 
     def all(self, analysis: str, statistic: str) -> list[Row]:
         """Return every row of a statistic."""
@@ -117,9 +118,12 @@ class Scores:
 
     @cached_property
     def protocols(self) -> dict[Protocol, list[Arm]]:
-        """The arms by what systems share, the headline's first, then others, then repeated attempts and controls."""
+        """The arms by what systems share, the headline's first, then others, then repeated attempts and controls.
+
+        Systems that are controls by their training are in none: they are no contenders.
+        """
         out: dict[Protocol, list[Arm]] = {}
-        for arm in self.arms:
+        for arm in [arm for arm in self.arms if arm[0] not in self.controls] or self.arms:
             out.setdefault(arm[1:], []).append(arm)
         ordered = sorted(out, key=lambda protocol: (is_control(protocol), bool(_IS_ATTEMPT.search(protocol[2]))))
         if not ordered:
@@ -127,6 +131,11 @@ class Scores:
         plain = [one for one in ordered if not is_control(one) and not _IS_ATTEMPT.search(one[2])]
         main = max(plain or ordered, key=lambda protocol: len(out[protocol]))
         return {protocol: out[protocol] for protocol in [main, *(one for one in ordered if one != main)]}
+
+    def with_controls(self, protocol: Protocol) -> list[Arm]:
+        """Return the arms of a protocol, and those of systems that are controls by their training."""
+        members = self.protocols[protocol]
+        return members + [arm for arm in self.arms if arm[1:] == protocol and arm not in members]
 
     @cached_property
     def plain(self) -> list[Protocol]:

@@ -105,7 +105,7 @@ def _agreement(view: Study) -> str:
     found = [one for one in view.agreed.result.findings if one.id in _OF_WINNERS]
     told = verdict.lead(View(replace(view.agreed.result, findings=found)))[:-1]
     said = " ".join(told)
-    return f"By how far each of {plural(n, 'rater')} agrees with each system: {said[:1].lower()}{said[1:]}"
+    return f"Judging systems by how far each of {plural(n, 'rater')} agrees with them: {said[:1].lower()}{said[1:]}"
 
 
 def sections(view: Study) -> tuple[list[Section], list[Section]]:
@@ -189,9 +189,14 @@ def _said(agreed: View) -> Iterator[Block]:
         "Each rater is taken as a judge of every system: a judgement is 1 less the squared distance of the system's "
         "calibrated answer from the rater's rating, in widths of the scale. Their mean is the observed agreement whose "
         "chance-corrected form is quadratic kappa. So the question of a panel that rates systems can be put to people "
-        "who rated items: would other raters, or one less, make another system win? Of several criteria each pair of "
-        "an item and a criterion counts as an item, so that the items are not independent of each other."
+        "who rated items: would other raters, or one less, make another system win? It is not corrected for chance: an "
+        "answer that is the same for every item has a quadratic kappa of 0, and can have the highest agreement."
     )
+    if len(over := about.get("over", [])) > 1:
+        yield Text(
+            "An item has one judgement of a system by a rater: the mean over the criteria that every system answered "
+            f"({clean(', '.join(over))}). An item counts once, however many criteria it has."
+        )
     arms = about.get("arms", {})
     shown = [(called(shorten(name, 40)), clean(words) or "its only arm") for name, words in arms.items()]
     yield Fold(f"Which answers: one arm of each of {plural(len(shown), 'system')}", [Terms(shown)])

@@ -189,12 +189,12 @@ def to_svg(figure: Figure, labels: Labels, *, name: str, title: str, description
     svg = re.sub(r'font: ([0-9.]+)px [^;"]*', r"font-size: \1px; font-family: system-ui, sans-serif", svg)
     for drawn, shown in _THEMED.items():
         svg = svg.replace(drawn, shown)
-    svg = labels.fill(svg)
+    svg = labels.fill(_compact(svg))
     digest = hashlib.sha256(f"{svg}{title}".encode()).hexdigest()[:8]
     prefix = f"{name}-{digest}"
     used = set(re.findall(r'(?:href="#|url\(#)([^")]+)', svg))
     svg = re.sub(r' id="([^"]+)"', lambda m: f' id="{prefix}-{m.group(1)}"' if m.group(1) in used else "", svg)
-    svg = re.sub(r'(href="#|url\(#)', rf"\g<1>{prefix}-", svg)
+    svg = _in_one_stroke(_without_bare_groups(re.sub(r'(href="#|url\(#)', rf"\g<1>{prefix}-", svg)))
     width, height = (float(size) * figure.get_dpi() for size in figure.get_size_inches())
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" class="plot" role="img" '
@@ -204,3 +204,47 @@ def to_svg(figure: Figure, labels: Labels, *, name: str, title: str, description
         f'<desc id="{prefix}-desc">{html.escape(description)}</desc>'
     )
     return re.sub(r"<svg[^>]*>", lambda _: head, svg, count=1)
+
+
+def _compact(svg: str) -> str:
+    """Return what matplotlib drew in fewer characters: no indents, hundredths of a point, nothing unseen."""
+    svg = re.sub(r">\s+<", "><", svg)
+    # The grounds of figure and axes have neither a colour nor a line.
+    svg = re.sub(r'<path d="[^"]*" style="fill: none"/>', "", svg)
+    svg = re.sub(r' (d|x|y|transform)="([^"]*)"', lambda m: f' {m.group(1)}="{_rounded(m.group(2))}"', svg)
+    svg = re.sub(r'(?<= style=")[^"]*', lambda m: m.group().replace(": ", ":").replace("; ", ";"), svg)
+    return svg.replace("/><", "/>\n<")
+
+
+def _rounded(numbers: str) -> str:
+    """Return coordinates to hundredths, on one line."""
+    on_one = " ".join(numbers.split())
+    return re.sub(r"-?\d+\.\d+", lambda m: f"{float(m.group()):.2f}".rstrip("0").rstrip("."), on_one)
+
+
+def _without_bare_groups(svg: str) -> str:
+    """Return the drawing without the groups that say nothing of what is in them."""
+    out = []
+    is_bare: list[bool] = []
+    for part in re.split(r"(<g\b[^>]*>|</g>)", svg):
+        if part == "</g>":
+            if is_bare.pop():
+                continue
+        elif part.startswith("<g") and not part.endswith("/>"):
+            is_bare.append(part == "<g>")
+            if is_bare[-1]:
+                continue
+        out.append(part)
+    return "".join(out)
+
+
+def _in_one_stroke(svg: str) -> str:
+    """Return the drawing with lines that follow each other and look alike as one path."""
+
+    def joined(found: re.Match[str]) -> str:
+        drawn = re.findall(r' d="([^"]*)"', found.group())
+        return f'<path d="{" ".join(drawn)}"{found.group(1)}/>'
+
+    return re.sub(
+        r'<path d="[^"]*"((?: clip-path="[^"]*")? style="fill:none;[^"]*")/>(?:\s*<path d="[^"]*"\1/>)+', joined, svg
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,21 @@ from measurand.stats.inference import IntArray
 _VARIANTS: Final = ("protocol", "prefill", "control", "attempt")
 #: What names an arm of a system where its protocol need not.
 _WITHOUT_PROTOCOL: Final = ("readout", "phrasing", "prefill", "control")
+
+
+class Trained(NamedTuple):
+    """A system that is a control by its training: which system it is a control of, and on which one both were trained.
+
+    `base` is blank where that one is no system of the study.
+
+    Examples
+    --------
+    >>> Trained(of="tuned", base="untuned")
+    Trained(of='tuned', base='untuned')
+    """
+
+    of: str
+    base: str = ""
 
 
 @dataclass(frozen=True)

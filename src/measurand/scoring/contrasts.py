@@ -15,6 +15,7 @@ from measurand.scoring.anchors import anchor_kappa
 from measurand.scoring.contenders import BINARIZED
 from measurand.scoring.opponents import Opponents
 from measurand.scoring.paths import Path, kappa
+from measurand.scoring.replicates import Store
 from measurand.scoring.run import Run, Scope
 from measurand.sentences import joined
 from measurand.stats.inference import FloatArray, holm
@@ -137,12 +138,25 @@ def _difference(
     values = first - second
     undefined = "one of the two has no score here"
     n_items, n_raters = run.sample(scope)
+    note = joined(note, _criteria_left_out(run, [a, b], scope, run.stores[over]))
     full = {**keys, **scope.keys}
     row = run.row("contrasts", full, "difference", values, over=over, n_items=n_items, undefined=undefined, note=note)
     p = bootstrap_p(values)
     if not np.isnan(p):
         row = replace(row, p=p, attainable_p=1 / (1 + int((~np.isnan(values[1:])).sum())))
     return Contrast(replace(row, n_raters=n_raters), values)
+
+
+def _criteria_left_out(run: Run, series: Sequence[FloatArray], scope: Scope, store: Store) -> str:
+    """Return how many criteria of a set a difference is over, where one of the two has no score on some of them."""
+    if not scope.set:
+        return ""
+    of_set = run.chosen(scope.set, store)[0]
+    is_known = of_set & ~np.any([np.isnan(one[0]) for one in series], axis=0)
+    n, n_lost = int(is_known.sum()), int((of_set & ~is_known).sum())
+    if n_lost == 0 or n == 0:
+        return ""
+    return f"over {n} of the set's {n + n_lost} criteria: on the others one of the two has no score"
 
 
 def _adjusted(found: list[Contrast]) -> list[Contrast]:

@@ -14,6 +14,8 @@ from measurand.scoring.replicates import ALPHA
 from measurand.sentences import short, spread_of
 from measurand.stats.inference import holm
 
+#: Protocols that a statement tells one by one, the worst first.
+_MOST_PROTOCOLS = 3
 _ANCHOR_WORDS = {
     "pairwise": "agreement of one rater with another",
     "leave_one_out": "agreement of the other raters' mean with the rater left out",
@@ -105,7 +107,8 @@ def order_real(told: Told) -> Finding:
     families = [(words, members) for words, members in told.families if len(members) > 1]
     if not families:
         return finding(name, question, "not_applicable", "There is one system under each protocol, nothing to order.")
-    said, where, verdicts = [], [], []
+    told_of: list[tuple[Verdict, str]] = []
+    said, where = [], []
     scope = told.main["set"] or told.main["criterion"]
     for words, members in families:
         keys = {"of": words or "systems", "set": scope}
@@ -124,17 +127,24 @@ def order_real(told: Told) -> Finding:
             holm = largest  # no pair of so many could be significant after Holm with these replicates
         width = next(iter(told.all("spread", "median_interval_width", keys)), None)
         if n is None or holm is None or marginal is None or sd is None or width is None:
-            verdicts.append("undetermined")
+            told_of.append(("undetermined", ""))
             continue
         where += [holm, marginal, sd, width]
         apart = _neighbours_differ(told, members)
-        verdicts.append("pass" if apart else "warn" if holm.estimate else "fail")
-        head = f"{words}: " if len(families) > 1 else ""
-        said.append(
+        # A prefill may end with a colon of its own.
+        head = f"{words}{'' if words.endswith(':') else ':'} " if len(families) > 1 else ""
+        counted = (
             f"{head}{holm.estimate:.0f} of {n.estimate:.0f} pairs differ (paired, adjusted; {marginal.estimate:.0f} by "
             f"intervals that do not overlap); systems spread by {short(sd.estimate)} (sd), the median interval is "
             f"{short(width.estimate)} wide"
         )
+        told_of.append(("pass" if apart else "warn" if holm.estimate else "fail", counted))
+    order: list[Verdict] = ["fail", "warn", "undetermined", "pass"]
+    told_of.sort(key=lambda one: order.index(one[0]))
+    verdicts, every = [verdict for verdict, _ in told_of], [text for _, text in told_of if text]
+    said += every[:_MOST_PROTOCOLS]
+    if len(every) > len(said):
+        said.append(f"{len(every) - len(said)} more protocols, none of them worse, in the tables")
     if not said:
         statement = "Not determined: some system has no score on the criteria that all share."
         return finding(name, question, "undetermined", statement)
@@ -145,8 +155,7 @@ def order_real(told: Told) -> Finding:
             f"of {len(rows)} compared on common items alone, as they answered different ones, {apart_too} differ"
         )
         where += rows[:3]
-    order: list[Verdict] = ["fail", "warn", "undetermined", "pass"]
-    verdict = next(one for one in order if one in verdicts)
+    verdict = verdicts[0]
     remedy = "Report tiers, or the pairs that differ, in place of ranks; more items narrow the intervals."
     return finding(
         name, question, verdict, f"{'; '.join(said)}.", remedy="" if verdict == "pass" else remedy, where=where

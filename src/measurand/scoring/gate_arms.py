@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -44,6 +45,8 @@ class Arm:
         NaN where there is none; None without such a column, and where all of it is blank.
     reply : ndarray of object, shape (n_items, n_criteria), or None
         Texts, blank where there is none.
+    trained : Trained or None
+        What its system is a control of, None where that is no control.
     """
 
     of: arms.Arm
@@ -52,6 +55,7 @@ class Arm:
     mass: FloatArray | None = None
     log_odds: FloatArray | None = None
     reply: npt.NDArray[Any] | None = None
+    trained: arms.Trained | None = None
 
     @property
     def readout(self) -> str:
@@ -60,8 +64,8 @@ class Arm:
 
     @property
     def control(self) -> str:
-        """The control that it is; blank for an arm that is to be scored."""
-        return self.of.control
+        """The control that it is, by its input or by its system's training; blank for an arm that is to be scored."""
+        return self.of.control or ("trained" if self.trained is not None else "")
 
     @property
     def keys(self) -> dict[str, Key]:
@@ -104,7 +108,7 @@ class Arm:
         return np.where(self.is_answered, self.log_odds, np.nan)
 
 
-def laid_out(answers: Answers, names: list[str]) -> list[Arm]:
+def laid_out(answers: Answers, names: list[str], trained: Mapping[str, arms.Trained]) -> list[Arm]:
     """Return all arms of a table.
 
     Parameters
@@ -113,6 +117,8 @@ def laid_out(answers: Answers, names: list[str]) -> list[Arm]:
         The table.
     names : list of str
         Names of classes, where answers are such.
+    trained : mapping of str to Trained
+        Systems that are controls to what they are controls of.
     """
     frame = answers.frame
     n_items, n_criteria = len(frame["item"].cat.categories), len(answers.criteria)
@@ -145,6 +151,7 @@ def laid_out(answers: Answers, names: list[str]) -> list[Arm]:
                 _unless_blank(beside.get("mass")),
                 _unless_blank(beside.get("log_odds")),
                 None if replies is None else laid(replies, one.rows, ""),
+                trained.get(one.system),
             )
         )
     return out

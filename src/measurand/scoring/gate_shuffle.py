@@ -16,7 +16,8 @@ from measurand.stats.kappa import Moments, concordance
 
 #: Rounding up to which a shuffled score equals the score itself.
 _DUST: Final = 1e-12
-_FEWEST_ITEMS: Final = 5
+#: With fewer items nothing is scored.
+FEWEST_ITEMS: Final = 5
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,8 @@ def _permutations(study: Study, n: int) -> list[IntArray]:
     return [rng.permutation(n) for _ in range(study.permutations)]
 
 
-def _against_labels(study: Study, arm: Arm, truth: IntArray) -> Shuffled | str:
+def labelled(study: Study, arm: Arm, truth: IntArray) -> tuple[IntArray, FloatArray]:
+    """Return the items that an arm was asked about and that have a label, and the share of each class in its choice."""
     classes = study.names[: study.n_classes]
     if study.are_labels:
         items = np.flatnonzero(arm.is_asked[:, 0] & (truth >= 0))
@@ -85,8 +87,13 @@ def _against_labels(study: Study, arm: Arm, truth: IntArray) -> Shuffled | str:
         membership = np.zeros((len(items), len(classes)))
         if len(asked) > 1 and len(items):
             membership[:, asked] = choose(scores[items]).membership
-    if len(items) < _FEWEST_ITEMS:
-        return f"fewer than {_FEWEST_ITEMS} items have an answer and a label"
+    return items.astype(np.int64), membership
+
+
+def _against_labels(study: Study, arm: Arm, truth: IntArray) -> Shuffled | str:
+    items, membership = labelled(study, arm, truth)
+    if len(items) < FEWEST_ITEMS:
+        return f"fewer than {FEWEST_ITEMS} items have an answer and a label"
     label = truth[items]
     rows = np.arange(len(items))
     score = float(membership[rows, label].mean())
@@ -100,10 +107,10 @@ def _against_ratings(study: Study, arm: Arm, human: Human) -> Shuffled | str:
     rated_criteria = np.unique(human.criterion)
     answered = arm.is_answered
     items = np.flatnonzero(is_rated & answered[:, rated_criteria].any(axis=1))
-    if len(items) < _FEWEST_ITEMS:
-        return f"fewer than {_FEWEST_ITEMS} items have an answer and a rating"
+    if len(items) < FEWEST_ITEMS:
+        return f"fewer than {FEWEST_ITEMS} items have an answer and a rating"
     criteria = [c for c in rated_criteria if answered[items, c].any()]
-    sums = _sums(human, items, criteria, len(study.items))
+    sums = rating_sums(human, items, criteria, len(study.items))
     values = arm.graded()
     level = np.zeros((len(items), len(criteria)))
     for column, criterion in enumerate(criteria):
@@ -138,7 +145,7 @@ def _calibrated(answers: FloatArray, human: Human, criterion: int) -> FloatArray
 
 
 @dataclass(frozen=True)
-class _Sums:
+class RatingSums:
     """Number, sum and sum of squares of the ratings of each item and criterion, around each criterion's mean."""
 
     n: FloatArray
@@ -147,7 +154,8 @@ class _Sums:
     centre: FloatArray
 
 
-def _sums(human: Human, items: IntArray, criteria: list[int], n_items: int) -> _Sums:
+def rating_sums(human: Human, items: IntArray, criteria: list[int], n_items: int) -> RatingSums:
+    """Return what kappa needs of the ratings of some items, shape (n_items, n_criteria)."""
     row = np.full(n_items, -1, dtype=np.int64)
     row[items] = np.arange(len(items))
     column = np.full(max(human.criterion.max(), max(criteria)) + 1, -1, dtype=np.int64)
@@ -165,7 +173,7 @@ def _sums(human: Human, items: IntArray, criteria: list[int], n_items: int) -> _
     def table(weights: FloatArray | None) -> FloatArray:
         return np.bincount(cell, weights=weights, minlength=size).reshape(-1, width).astype(float)
 
-    return _Sums(table(None), table(around), table(around**2), centre)
+    return RatingSums(table(None), table(around), table(around**2), centre)
 
 
 class _Pairs:
@@ -175,7 +183,7 @@ class _Pairs:
     number of ratings, those of ratings alone where every item is answered.
     """
 
-    def __init__(self, level: FloatArray, answered: FloatArray, ratings: _Sums) -> None:
+    def __init__(self, level: FloatArray, answered: FloatArray, ratings: RatingSums) -> None:
         self._level, self._answered, self._ratings = level, answered, ratings
         self._square = level**2
         self._fixed = self._all(level, answered, self._square)

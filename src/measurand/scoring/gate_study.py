@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ import pandas as pd
 from measurand.data.answers import Answers
 from measurand.data.ratings import Ratings, natural_order
 from measurand.result import MeasurandError
+from measurand.scoring.arms import Trained
 from measurand.scoring.gate_arms import Arm, BoolArray, laid_out
 from measurand.stats.inference import FloatArray, IntArray
 
@@ -99,6 +100,13 @@ class Study:
                 return True
         return False
 
+    def base_of(self, arm: Arm) -> Arm | None:
+        """Return the arm of the base of a trained control under the same protocol, None where there is none."""
+        if arm.trained is None or not arm.trained.base:
+            return None
+        there = (one for one in self.arms if one.of.system == arm.trained.base)
+        return next((one for one in there if one.of.differs_from(arm.of) == ["system"]), None)
+
     def controls_of(self, arm: Arm) -> list[Arm]:
         """Return the arms that differ from this one in being a control alone."""
         return [one for one in self.arms if one.control and one.of.differs_from(arm.of) == ["control"]]
@@ -115,14 +123,17 @@ def study(
     permutations: int,
     confidence: float,
     seed: int,
+    controls: Mapping[str, Trained] | None = None,
 ) -> Study:
     """Return what the gates look at.
 
     Raises
     ------
     MeasurandError
-        If ratings or labels do not concern these answers, or the example names a criterion that there is not.
+        If ratings or labels do not concern these answers, or the example names a criterion, or the controls a system,
+        that there is not.
     """
+    trained = _trained(controls, answers)
     frame = answers.frame
     names = list(frame["item"].cat.categories)
     labels = _labels(items, names)
@@ -135,7 +146,7 @@ def study(
         names,
         answers.criteria,
         classes_and_more,
-        laid_out(answers, classes_and_more),
+        laid_out(answers, classes_and_more, trained),
         answers.are_labels,
         None if labels is None else np.array([position.get(label, -1) for label in labels], dtype=np.int64),
         len(classes),
@@ -149,6 +160,15 @@ def study(
         confidence,
         seed,
     )
+
+
+def _trained(controls: Mapping[str, Trained] | None, answers: Answers) -> dict[str, Trained]:
+    for name in controls or {}:
+        if name not in answers.systems:
+            close = difflib.get_close_matches(name, answers.systems, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"they have {', '.join(map(repr, answers.systems[:12]))}"
+            raise MeasurandError(f"the controls name the system {name!r}, which the answers do not have; {hint}")
+    return {name: Trained(*one) for name, one in (controls or {}).items()}
 
 
 def _labels(items: pd.DataFrame | None, names: list[str]) -> list[str] | None:

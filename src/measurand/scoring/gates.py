@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import pandas as pd
@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 from measurand.data.answers import Answers, as_answers, as_items
 from measurand.data.ratings import Ratings, as_ratings
 from measurand.result import Finding, MeasurandError, Result, Row
+from measurand.scoring.arms import Trained
 from measurand.scoring.gate_constant import CONSTANT_ANSWERS, CONSTANT_COUNTS
 from measurand.scoring.gate_control import gate_of
 from measurand.scoring.gate_coverage import COVERAGE
@@ -54,6 +55,7 @@ def gates(
     ratings: Ratings | Any = None,
     items: pd.DataFrame | Any = None,
     example: Sequence[str] = (),
+    controls: Mapping[str, Trained] | None = None,
     noise: float = NOISE,
     replicates: int = 2000,
     permutations: int = 999,
@@ -74,6 +76,10 @@ def gates(
         See `measurand.data.read_items`: labels for forced choice, and groups to be redrawn together.
     example : sequence of str
         Criteria that the example in the prompt named.
+    controls : mapping of str to Trained, or None
+        Systems that are controls by their training, such as one trained on permuted labels, to the system that they
+        are a control of and the base of both (`measurand.scoring.arms.Trained`): they are held to what controls are
+        held to, and to not scoring below their base.
     noise : float
         Numerical noise of a probability, from 0 up to, not including, 1.
     replicates : int
@@ -97,8 +103,8 @@ def gates(
     Raises
     ------
     MeasurandError
-        If a setting is out of range, ratings or labels do not concern these answers, or the example names a criterion
-        that there is not.
+        If a setting is out of range, ratings or labels do not concern these answers, or the example names a criterion,
+        or the controls a system, that there is not.
 
     Notes
     -----
@@ -130,6 +136,7 @@ def gates(
         permutations=permutations,
         confidence=confidence,
         seed=seed,
+        controls=controls,
     )
     rows: list[Row] = []
     findings: list[Finding] = []
@@ -162,7 +169,7 @@ def gates(
         "unit": about.unit,
         "confidence": confidence,
         "seed": seed,
-    }
+    } | ({"controls": {name: Trained(*one)._asdict() for name, one in controls.items()}} if controls else {})
     return Result(rows, {"gates": settings}, findings)
 
 

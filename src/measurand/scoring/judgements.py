@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,12 +16,10 @@ from measurand.scoring.arms import Arm
 from measurand.scoring.contenders import BINARIZED, Contender
 from measurand.scoring.opponents import TargetOf
 from measurand.scoring.paths import Calibration, Fit, calibrated_values
-from measurand.scoring.prepare import Choices, lay_out
+from measurand.scoring.prepare import Choices, Laid, lay_out
 from measurand.sentences import listed
 from measurand.stats.calibration import Ties
-
-#: What tells an item from the criterion that it was rated on, where there are several.
-_BETWEEN: Final = " · "
+from measurand.stats.inference import FloatArray
 
 
 @dataclass(frozen=True)
@@ -36,11 +34,14 @@ class Judgements:
         For each system, the arm whose answers were taken, in words.
     n_without : mapping of str to int
         For each system, how many pairs of an item and a criterion that were rated have no answer of that arm.
+    criteria : tuple of str
+        The criteria that a judgement is the mean over: those that every system answered.
     """
 
     table: pd.DataFrame
     arms: Mapping[str, str]
     n_without: Mapping[str, int]
+    criteria: tuple[str, ...]
 
 
 def judgements(
@@ -58,7 +59,7 @@ def judgements(
     fold_repeats: int = 2,
     seed: int = 0,
 ) -> Judgements:
-    r"""Return how far each rater agrees with one answer of each system to each item and criterion.
+    r"""Return how far each rater agrees with one answer of each system to each item, on average over criteria.
 
     Parameters
     ----------
@@ -75,18 +76,22 @@ def judgements(
     Returns
     -------
     Judgements
-        A table that `measurand.read_ratings` reads on a scale from 0 to 1, and which arms it is about. Of several
-        criteria each pair of an item and a criterion is an item. What has no answer or no rating has no row.
+        A table that `measurand.read_ratings` reads on a scale from 0 to 1, and which arms it is about. Answers about
+        one item are not independent of each other, so that an item has one judgement of a system by a rater: the mean
+        over the criteria that the item was rated on and that every system answered at all. Where an answer to one of
+        them, or the rater's rating, is missing there is no row: means over other criteria would be of other difficulty.
 
     Raises
     ------
     MeasurandError
-        As for `measurand.score`, and if there is no such rater, no system that was asked so, or a scale without bounds.
+        As for `measurand.score`, and if there is no such rater, no system that was asked so, a scale without bounds, no
+        criterion that every system answered, or no item that a rater and a system both have whole.
 
     Notes
     -----
     An answer :math:`a` on the scale and a rating :math:`r` agree by :math:`1 - ((a - r) / w)^2`, :math:`w` the scale's
-    width: the quadratic weight. Its mean is the observed agreement whose chance-corrected form is quadratic kappa.
+    width: the quadratic weight. Its mean is the observed agreement whose chance-corrected form is quadratic kappa. It
+    is not corrected for chance itself: an answer that is the same for every item, of kappa 0, can have the highest.
 
     References
     ----------
@@ -126,32 +131,57 @@ def judgements(
     field = laid.field
     chosen = _raters(field.raters, raters)
     arms = {one.system: (one, of) for one, of in _chosen(laid.contenders, protocol or {})}
+    agreed = {name: _weights(contender, laid, choices, chosen) for name, (_, contender) in arms.items()}
+    rated = np.stack([~np.isnan(one.ratings[:, chosen]).all(axis=1) for one in field.criteria])
+    is_lacking = np.isnan(np.stack(list(agreed.values())))
+    is_shared = np.array([not is_lacking[:, c].all(axis=(1, 2)).any() for c in range(len(field.criteria))])
+    if not is_shared.any():
+        raise MeasurandError("no criterion has answers of every system that these raters rated, too; name other arms")
+    counted = rated & is_shared[:, None]
+    n_counted = counted.sum(axis=0)[:, None].astype(np.float64)
+    n_counted[n_counted == 0] = np.nan
     parts = []
-    n_without = dict.fromkeys(arms, 0)
-    for system, (arm, contender) in arms.items():
-        for answered, criterion in zip(contender.answered, field.criteria, strict=True):
-            bounds = criterion.scale.bounds
-            if bounds is None:
-                raise MeasurandError("agreement needs the scale's bounds; declare them ([scale] low, high)")
-            values = calibrated_values(answered, criterion, choices.paths[0], laid.folds)
-            n_without[system] += int((np.isnan(values) & (criterion.count > 0)).sum())
-            weights = 1 - ((values[:, None] - criterion.ratings[:, chosen]) / (bounds[1] - bounds[0])) ** 2
-            item, rater = np.nonzero(~np.isnan(weights))
-            names = np.array(field.items, dtype=object)[item]
-            parts.append(
-                pd.DataFrame(
-                    {
-                        "item": [f"{name}{_BETWEEN}{criterion.name}" if criterion.name else name for name in names],
-                        "system": arm.system,
-                        "rater": np.array(field.raters, dtype=object)[chosen][rater],
-                        "rating": weights[item, rater],
-                    }
-                )
+    for (arm, _), weights in zip(arms.values(), agreed.values(), strict=True):
+        # What is missing leaves its item without a mean.
+        means = np.where(counted[:, :, None], weights, 0.0).sum(axis=0) / n_counted
+        item, rater = np.nonzero(~np.isnan(means))
+        parts.append(
+            pd.DataFrame(
+                {
+                    "item": np.array(field.items, dtype=object)[item],
+                    "system": arm.system,
+                    "rater": np.array(field.raters, dtype=object)[chosen][rater],
+                    "rating": means[item, rater],
+                }
             )
+        )
     table = pd.concat(parts, ignore_index=True)
     if table.empty:
-        raise MeasurandError("no item has both an answer and a rating of these raters; there is no agreement to audit")
-    return Judgements(table, {name: _words(arm) for name, (arm, _) in arms.items()}, n_without)
+        raise MeasurandError(
+            "no item has both an answer and a rating of one of these raters on each criterion that it was rated on; "
+            "there is no agreement to audit"
+        )
+    n_without = {
+        name: sum(
+            int((np.isnan(one.values) & (of.count > 0)).sum())
+            for one, of in zip(contender.answered, field.criteria, strict=True)
+        )
+        for name, (_, contender) in arms.items()
+    }
+    of_means = tuple(one.name for one, is_in in zip(field.criteria, is_shared, strict=True) if is_in)
+    return Judgements(table, {name: _words(arm) for name, (arm, _) in arms.items()}, n_without, of_means)
+
+
+def _weights(contender: Contender, laid: Laid, choices: Choices, chosen: Sequence[int]) -> FloatArray:
+    """Return agreement, shape (n_criteria, n_items, n_raters); NaN where there is no answer or no rating."""
+    found = []
+    for answered, criterion in zip(contender.answered, laid.field.criteria, strict=True):
+        bounds = criterion.scale.bounds
+        if bounds is None:
+            raise MeasurandError("agreement needs the scale's bounds; declare them ([scale] low, high)")
+        values = calibrated_values(answered, criterion, choices.paths[0], laid.folds)
+        found.append(1 - ((values[:, None] - criterion.ratings[:, chosen]) / (bounds[1] - bounds[0])) ** 2)
+    return np.stack(found)
 
 
 def _raters(there: Sequence[str], wanted: Sequence[str]) -> list[int]:

@@ -136,7 +136,12 @@ def lay_out(answers: Answers | Any, ratings: Ratings | Any, choices: Choices, *,
 
 
 def compute(
-    laid: Laid, choices: Choices, *, excluded: Mapping[tuple[str, ...], Sequence[str]] | None, progress: Progress | None
+    laid: Laid,
+    choices: Choices,
+    *,
+    excluded: Mapping[tuple[str, ...], Sequence[str]] | None,
+    progress: Progress | None,
+    controls: Sequence[str] = (),
 ) -> tuple[Run, dict[str, Any]]:
     """Compute all replicates, and return the run with its resolved settings."""
     field, found, over = laid.field, laid.contenders, laid.over
@@ -163,6 +168,7 @@ def compute(
         choices.margin,
         choices.epsilon,
         excluded,
+        frozenset(controls),
     )
     return run, _settings(choices, laid.rated, laid.given, field, over, run)
 
@@ -274,4 +280,5 @@ def _settings(
         "scale": {name: rated.scale(name).describe() for name in field.names},
         "groups": None if field.group is None else int(field.group.max()) + 1,
         "excluded": [list(key) for key in run.excluded or ()],
+        **({"controls": [name for name in given.systems if name in run.controls]} if run.controls else {}),
     }

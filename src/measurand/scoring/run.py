@@ -79,6 +79,8 @@ class Run:
         annotator test.
     excluded : mapping or None
         Keys of arms that failed a gate to the gates that they failed; None where no gate was asked.
+    controls : frozenset of str
+        Systems that are controls by their training.
     """
 
     field: Field
@@ -96,6 +98,7 @@ class Run:
     margin: float | None
     epsilon: float
     excluded: Mapping[tuple[str, ...], Sequence[str]] | None
+    controls: frozenset[str] = frozenset()
 
     @property
     def measure(self) -> Measure:
@@ -111,6 +114,10 @@ class Run:
     def store(self) -> Store:
         """The replicates of the headline."""
         return self.stores[self.over]
+
+    def competes(self, one: Contender) -> bool:
+        """Whether an arm is a system's own plain answers, and the system no control."""
+        return one.arm is not None and one.arm.is_plain and one.arm.system not in self.controls
 
     @cached_property
     def scopes(self) -> list[Scope]:

@@ -76,6 +76,7 @@ def score(
     example: Sequence[str] = (),
     noise: float = NOISE,
     excluded: Mapping[tuple[str, ...], Sequence[str]] | None = None,
+    controls: Sequence[str] = (),
     confidence: float = 0.95,
     seed: int = 0,
     progress: Progress | None = None,
@@ -131,6 +132,9 @@ def score(
         Numerical noise of a probability.
     excluded : mapping or None
         Arms (system, readout, phrasing, variant) to take as failed, and for what, in place of what the gates find.
+    controls : sequence of str
+        Systems that are controls by their training: they are scored and contrasted, and count in no finding, spread
+        or rank.
     confidence : float
         Level of the intervals.
     seed : int
@@ -207,7 +211,7 @@ def score(
         failed = excluded
         if gates and excluded is None:
             failed = {tuple(arm): names for arm, names in failed_systems(gated).items()}
-        run, settings = compute(laid, choices, excluded=failed, progress=progress)
+        run, settings = compute(laid, choices, excluded=failed, controls=controls, progress=progress)
         points = sensitivity_points(run)
         rows = [
             *score_rows(run),

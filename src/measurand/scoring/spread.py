@@ -45,7 +45,7 @@ def plain_families(run: Run, *, fewest: int = 2) -> list[list[int]]:
     """Return the arms that differ in their system alone, by the protocol that they share; controls left out."""
     out: dict[tuple[Key, ...], list[int]] = {}
     for position, one in enumerate(run.contenders):
-        if one.arm is not None and one.arm.is_plain:
+        if run.competes(one):
             out.setdefault((one.keys["readout"], one.keys["phrasing"], one.keys["variant"]), []).append(position)
     return [members for members in out.values() if len(members) >= fewest]
 
@@ -177,11 +177,7 @@ def _rank_changes(run: Run, family: Sequence[int]) -> list[Row]:
 def _shares(run: Run, scope: Scope) -> list[Row]:
     """Return the share of the variation of scores that readout, phrasing and system make, where they are crossed."""
     # The yes or no of probabilities is derived from one of the readouts, and no readout of its own.
-    plain = [
-        i
-        for i, one in enumerate(run.contenders)
-        if one.arm is not None and one.arm.is_plain and one.keys["readout"] != BINARIZED
-    ]
+    plain = [i for i, one in enumerate(run.contenders) if run.competes(one) and one.keys["readout"] != BINARIZED]
     facets = {
         name: list(dict.fromkeys(str(run.contenders[i].keys[name]) for i in plain))
         for name in ("system", "readout", "phrasing")

@@ -90,7 +90,11 @@ def read_items_table(data: DataTable, base: Path) -> ItemsTable:
     """
     path = base / data.items
     columns = data.columns
-    frame = read_items(path, item=columns.item, label=columns.label, group=columns.group)
+    try:
+        frame = read_items(path, item=columns.item, label=columns.label, group=columns.group)
+    except MeasurandError as error:
+        hint = '. Name the right one: [data] columns = { item = "…" }' if "no column" in str(error) else ""
+        raise MeasurandError(f"{path}: {str(error).removeprefix('items: ')}{hint}") from error
     for role, name in (("text", columns.text), ("image", columns.image)):
         if name is not None and name not in frame:
             there = [str(one) for one in frame.columns]

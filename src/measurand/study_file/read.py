@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, Final, TypeVar, get_args
 
 from pydantic import ValidationError
 
@@ -19,6 +19,7 @@ from measurand.study_file.errors import StudyFileError, problems_of, read_toml
 from measurand.study_file.items import ItemsTable, read_criteria, read_items_table
 from measurand.study_file.readouts import Asking, about_criteria, presets_of, readouts_of
 from measurand.study_file.refusals import (
+    controls_that_fail,
     derived_that_fail,
     hold_markers,
     items_that_fail,
@@ -29,9 +30,11 @@ from measurand.study_file.refusals import (
     scales_that_fail,
     unreadable,
 )
-from measurand.study_file.tables import Derived, StudyTables, SystemTable
+from measurand.study_file.tables import OF_CONTROLS, Derived, StudyTables, SystemTable
 
 _T = TypeVar("_T")
+#: Keys of [[system]] that are no settings of the system as it is asked, or become some in another way.
+_NOT_ASKED: Final = ("price", "temperature", "engine", *OF_CONTROLS)
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,10 @@ class StudyFile:
             "study": self.tables.study.model_dump(mode="json") | {"out": str(self.out)},
             "data": self.tables.data.model_dump(mode="json") | {"criteria": list(self.criteria)},
             "scale": {name: one.to_dict() for name, one in self.scale.items()},
-            "system": [_values(one) for one in self.systems],
+            "system": [
+                _values(one) | table.model_dump(include=set(OF_CONTROLS), exclude_none=True)
+                for one, table in zip(self.systems, self.tables.system, strict=True)
+            ],
             "elicit": asked,
             "seed": self.seed,
         }
@@ -236,6 +242,7 @@ class _Reader:
         derived = derived_of(tables)
         self._found(same_names(systems, readouts))
         self._found(unreadable(systems, readouts))
+        self._found(controls_that_fail(tables.system))
         self._found(hold_markers(criteria, readouts, subject))
         self._found(derived_that_fail(derived, readouts))
         if not criteria_failed:
@@ -324,7 +331,7 @@ class _Reader:
 
     def _system(self, number: int, table: SystemTable) -> System:
         given = {key: value for key in table.model_fields_set if (value := getattr(table, key)) is not None}
-        given = {key: value for key, value in given.items() if key not in ("price", "temperature", "engine")}
+        given = {key: value for key, value in given.items() if key not in _NOT_ASKED}
         engine = table.engine or "openai"
         if engine == "transformers" and table.model is not None:
             given["model"] = self._model(number, table.model, needs_folder=table.gguf is not None)

@@ -22,8 +22,10 @@ from measurand.eliciting.requests import numerals
 from measurand.eliciting.system import System
 from measurand.eliciting.wordings import check_phrasing
 from measurand.result import MeasurandError
+from measurand.sentences import listed
+from measurand.study_file.errors import did_you_mean
 from measurand.study_file.items import ItemsTable
-from measurand.study_file.tables import Derived, ElicitTable
+from measurand.study_file.tables import OF_CONTROLS, Derived, ElicitTable, SystemTable
 
 #: A scale with more levels is not read off single tokens.
 MOST_NUMERALS: Final = 20
@@ -102,6 +104,36 @@ def unreadable(systems: Sequence[System], readouts: Sequence[Readout]) -> Iterat
             )
 
 
+def controls_that_fail(systems: Sequence[SystemTable]) -> Iterator[str]:
+    """Give the systems that are controls of something that no control can be of, or have a base that is none."""
+    names = [one.name for one in systems]
+    controls = {one.name for one in systems if one.control_of is not None}
+    for i, system in enumerate(systems, start=1):
+        where = f"system[{i}] {system.name!r}"
+        if system.base is not None and system.control_of is None:
+            yield f"{where} has base and no control_of; the base is that of a control: say of which system it is one"
+            continue
+        for key in OF_CONTROLS:
+            other = getattr(system, key)
+            if other is None:
+                continue
+            if other == system.name:
+                yield f"{where} has itself as {key}; name another system of this study"
+            elif other not in names:
+                others = [name for name in names if name != system.name]
+                there = f"it has {listed(others, most=12)}" if others else "there is no other"
+                yield f"{where} has {key} = {other!r}, which is no system of this study; {there}" + did_you_mean(
+                    other, others
+                )
+            elif other in controls:
+                yield f"{where} has {key} = {other!r}, which is a control itself; name a system that is none"
+        if system.base is not None and system.base == system.control_of:
+            yield (
+                f"{where} has {system.base!r} as control_of and as base; the base is the system that both it and the "
+                "one that it is a control of were trained on"
+            )
+
+
 def preset_that_fails(presets: Mapping[str, str], scales: Mapping[str, Scale]) -> Iterator[str]:
     """Give readouts whose preset asks for ratings on another scale than the declared one.
 
@@ -140,8 +172,8 @@ def scales_that_fail(
         bare = [name for name, scale in of.items() if scale is None or scale.bounds is None]
         if bare:
             yield (
-                f"readout {readout.name} needs a scale, and criterion {bare[0]!r} has none; declare it: [scale] "
-                "low = 0, high = 7, step = 1"
+                f"readout {readout.name} needs a scale, and criterion {bare[0]!r} has none; declare it "
+                "under [scale]: low = 0, high = 7, step = 1, each on a line"
             )
             continue
         for scale in dict.fromkeys(scale for scale in of.values() if scale is not None):
@@ -279,6 +311,6 @@ def remarks(readouts: Sequence[Readout], *, repeats: int) -> Iterator[str]:
     for readout in readouts:
         if isinstance(readout, Verification) and not any(one.negated for one in readout.phrasings):
             yield (
-                f"{readout.name}: no phrasing is negated, so that saying yes to everything can be told from seeing "
-                "something by double_centred alone"
+                f"{readout.name}: no phrasing is negated; a system that says yes to everything then shows in the "
+                "readout double_centred alone"
             )

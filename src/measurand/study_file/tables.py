@@ -19,6 +19,9 @@ Derived = Literal["binarized", "double_centred"]
 _VARIABLE: Final = re.compile(r"[A-Z][A-Z0-9_]*")
 _ADDRESS: Final = re.compile(r"https?://(?P<host>[^/?#\s]+)(?P<rest>\S*)", re.IGNORECASE)
 
+#: Keys of [[system]] that say what it is a control of, and nothing of how it is asked.
+OF_CONTROLS: Final = ("control_of", "base")
+
 #: Keys of [[system]] that mean something to some engines alone.
 ENGINE_KEYS: Final[dict[str, tuple[str, ...]]] = {
     "revision": ("transformers", "openai"),
@@ -123,6 +126,8 @@ class SystemTable(Table):
 
     name: Name
     engine: EngineName | None = None
+    control_of: Name | None = None
+    base: Name | None = None
     model: Name | None = None
     revision: Name | None = None
     gguf: Name | None = None

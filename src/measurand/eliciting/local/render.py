@@ -117,9 +117,10 @@ class Renderer:
             # Without an answer here, a model with code of its own would be asked about on the terminal.
             return auto_class.from_pretrained(self.system.model, trust_remote_code=False, **self._where, **gguf)
         except (OSError, ValueError, ImportError, KeyError, AttributeError, RuntimeError) as error:
+            of_hub = "" if Path(self.system.model).is_dir() else "there is no such folder, and of the hub's: "
             raise MeasurandError(
                 f"system {self.system.name!r}: {auto_class.__name__} of transformers can't load {self.system.model!r}: "
-                f"{error}; give a folder or hub name that holds the tokenizer's files"
+                f"{of_hub}{error}; give a folder or hub name that holds the tokenizer's files"
             ) from error
 
     @cached_property
