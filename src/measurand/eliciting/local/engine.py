@@ -125,7 +125,8 @@ class LocalEngine:
             for members in _groups(prompts)
         ]
         answers = None if labels is None else self._answers_to(labels)
-        outcome = prove(self._model, groups, answers=answers, tolerance=self.system.tolerance)
+        with self._model.few_threads():
+            outcome = prove(self._model, groups, answers=answers, tolerance=self.system.tolerance)
         self._way = outcome.way
         return outcome.proofs
 
@@ -169,9 +170,10 @@ class LocalEngine:
             way = self._way or "one_by_one"
             n = common(questions) if len(questions) > 1 and way not in ("batch", "one_by_one") else 0
             try:
-                for k, logits in read(self._model, questions, way=way, n_common=n):
-                    answers = self._answers(questions[k].rendered, of[k])
-                    outcomes[numbers[k]] = self._outcome(logits, questions[k], answers, n_cached=n if k else 0)
+                with self._model.few_threads():
+                    for k, logits in read(self._model, questions, way=way, n_common=n):
+                        answers = self._answers(questions[k].rendered, of[k])
+                        outcomes[numbers[k]] = self._outcome(logits, questions[k], answers, n_cached=n if k else 0)
             except RuntimeError as error:  # what torch says when memory runs out, among others
                 outcomes |= {i: Failure(f"the pass failed: {error}") for i in numbers if i not in outcomes}
         each = (time.perf_counter() - started) / len(members)

@@ -78,7 +78,8 @@ def generate(
         block = ready[start : start + at_once]
         began = time.perf_counter()
         try:
-            drafts = _write(model, renderer, [(number, one, decodings[number]) for number, one in block])
+            with model.few_threads():
+                drafts = _write(model, renderer, [(number, one, decodings[number]) for number, one in block])
         except RuntimeError as error:  # what torch says when memory runs out, among others
             yield from ((number, Failure(f"the pass failed: {error}")) for number, _ in block)
             continue

@@ -20,6 +20,8 @@ _NEAR: Final = 200
 _MOST_BEHIND: Final = 2
 #: Most tokens of one character: its bytes.
 _TOKENS_PER_CHARACTER: Final = 4
+#: Texts whose ids are kept.
+_MOST_KNOWN: Final = 4096
 
 
 class Tokens:
@@ -36,12 +38,20 @@ class Tokens:
     def __init__(self, tokenizer: Any, model: str) -> None:
         self._tokenizer = tokenizer
         self._model = model
+        self._known: dict[tuple[str, bool], Ids] = {}
+        self._single: dict[int, str] = {}
         self.bos: str = tokenizer.bos_token or ""
 
     def tokenise(self, text: str, *, as_is: bool = True) -> Ids:
         """Return the ids of a text, uncut; with what the tokenizer adds by itself if it is not taken `as_is`."""
-        out = self._tokenizer(text, add_special_tokens=not as_is, truncation=False, padding=False, verbose=False)
-        return tuple(int(token) for token in out["input_ids"])
+        # One question about many pictures is one text.
+        key = (text, as_is)
+        if key not in self._known:
+            out = self._tokenizer(text, add_special_tokens=not as_is, truncation=False, padding=False, verbose=False)
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[key] = tuple(int(token) for token in out["input_ids"])
+        return self._known[key]
 
     def encode(self, text: str) -> Ids:
         """Return the ids of a whole prompt: with one BOS, the template's or else the tokenizer's."""
@@ -88,7 +98,12 @@ class Tokens:
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of token ids, special tokens by name."""
-        return str(self._tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False))
+        if len(ids) == 1 and ids[0] in self._single:
+            return self._single[ids[0]]
+        text = str(self._tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False))
+        if len(ids) == 1:
+            self._single[ids[0]] = text
+        return text
 
     def end(self, text: str, ids: Ids, *, placeholder: str = "") -> tuple[str, int]:
         """Return the end of a text that decides how it goes on, and how many tokens stand behind it in `ids`.
