@@ -40,9 +40,6 @@ LEFT_OUT: Final = (
     "seconds",
     "asked_at",
 )
-#: Columns of probabilities and log-odds, and to how many digits they are kept.
-ROUNDED: Final = ("answer", "log_odds", "mass")
-DIGITS: Final = 7
 _ELICIT: Final = "run/elicit"
 _ANSWERS: Final = "answers.csv"
 _REPLIES: Final = "replies.jsonl"
@@ -81,7 +78,7 @@ def store(demo: Path, into: Path = _INTO) -> Path:
     contents[STUDY] = _with_note(contents[STUDY].decode(), manifest, elicited).encode()
     made = {_ANSWERS: _thinned(elicited / _ANSWERS), _REPLIES: _thinned_replies(elicited / _REPLIES)}
     manifest[OUTPUTS] |= {name: hashlib.sha256(content).hexdigest() for name, content in made.items()}
-    manifest["stored"] = {"left_out": list(LEFT_OUT), "digits": DIGITS, "of": sha256(elicited / _ANSWERS)}
+    manifest["stored"] = {"left_out": list(LEFT_OUT), "of": sha256(elicited / _ANSWERS)}
     made[MANIFEST] = (json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode()
     # The folder's tables say what its results do.
     there = {path.name: path.read_bytes() for path in elicited.iterdir() if path.is_file()}
@@ -107,17 +104,16 @@ def _with_note(text: str, manifest: Mapping[str, Any], elicited: Path) -> str:
 
 
 def _thinned(path: Path) -> bytes:
-    """Return an answers table without the columns that nothing reads, its numbers rounded."""
+    """Return an answers table without the columns that nothing reads."""
 
     def rows() -> Iterator[list[str]]:
         with path.open(encoding="utf-8", newline="") as file:
             reader = csv.reader(file)
             head = next(reader)
             kept = [k for k, name in enumerate(head) if name not in LEFT_OUT]
-            rounded = {head.index(name) for name in ROUNDED}
             yield [head[k] for k in kept]
             for row in reader:
-                yield [f"{float(row[k]):.{DIGITS}g}" if k in rounded and row[k] else row[k] for k in kept]
+                yield [row[k] for k in kept]
 
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(rows())

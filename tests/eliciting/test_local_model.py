@@ -12,6 +12,7 @@ transformers = pytest.importorskip("transformers")
 
 from eliciting import vlm_classes  # noqa: E402
 from measurand.eliciting.local import LocalEngine  # noqa: E402
+from measurand.eliciting.local import model as module  # noqa: E402
 from measurand.eliciting.local.model import LocalModel, tokens  # noqa: E402
 from measurand.eliciting.local.weights import config_digest, weights_digest  # noqa: E402
 from measurand.eliciting.system import System  # noqa: E402
@@ -53,6 +54,24 @@ def test_the_identity_follows_configuration_and_types(folder, tmp_path):
     assert first["attention"] == "sdpa"
     assert first["torch"] == torch.__version__
     assert first["transformers"] == transformers.__version__
+
+
+def test_a_small_model_is_asked_on_one_thread_and_the_process_keeps_its_own(folder, monkeypatch):
+    """On a busy machine the threads of a small model wait for each other ten times as long as they work."""
+    model, before = model_of(folder), torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        with model.few_threads():
+            assert torch.get_num_threads() == 1
+        assert torch.get_num_threads() == 2
+        with pytest.raises(KeyError), model.few_threads():
+            raise KeyError
+        assert torch.get_num_threads() == 2
+        monkeypatch.setattr(module, "_SMALL", 0)
+        with model_of(folder).few_threads():
+            assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_a_class_without_scaled_dot_products_is_run_without_them(tmp_path):

