@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import hashlib
 import json
 import os
 import sys
@@ -24,6 +23,7 @@ import numpy as np
 
 from measurand.demo.merging import BASE_DIGEST, merged
 from measurand.stats.inference import stream
+from measurand.study import sha256
 from training.data import Faces, training_faces
 from training.model import load
 from training.packing import Packer
@@ -141,7 +141,7 @@ def adapt(start: Path, out: Path, arm: Arm, *, data: Path) -> None:
     learner = Adapting(recipe, model.train(), Packer(AutoTokenizer.from_pretrained(start)), faces, real=real)
     learner.begin("language")
     validation = Validation.of(learner)
-    base_sha256 = hashlib.sha256((start / "model.safetensors").read_bytes()).hexdigest()
+    base_sha256 = sha256(start / "model.safetensors")
     out.mkdir(parents=True, exist_ok=True)
     facts = {
         "adapter": {**dataclasses.asdict(arm), "start": f"{start.parent.name}/{start.name}", BASE_DIGEST: base_sha256},

@@ -7,7 +7,6 @@ copied, how large it is and what it was trained by stands in `models.json` besid
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import shutil
 import sys
@@ -18,6 +17,7 @@ from typing import Any, Final
 from measurand.demo.merging import BASE_DIGEST
 from measurand.demo.unpack import ADAPTED
 from measurand.folders import in_place_of
+from measurand.study import sha256
 from training.recipe import Recipe
 
 #: Most bytes of all weights together.
@@ -81,7 +81,7 @@ def package(trainings: Path, into: Path = _INTO) -> Mapping[str, Any]:
     document = {
         "schema": _SCHEMA,
         "bytes_of_weights": size,
-        "files": {name: {"sha256": _sha256(path), "bytes": path.stat().st_size} for name, path in found.items()},
+        "files": {name: {"sha256": sha256(path), "bytes": path.stat().st_size} for name, path in found.items()},
         "trainings": {name: _training(trainings / folder) for name, folder in {**_MODELS, **_ADAPTERS}.items()},
     }
     into.mkdir(parents=True, exist_ok=True)
@@ -108,7 +108,7 @@ def _check_base(base: Path, adapter: Path) -> None:
 
     with safe_open(adapter / "adapter_model.safetensors", framework="np") as opened:
         digest = (opened.metadata() or {}).get(BASE_DIGEST, "")
-    if digest != (there := _sha256(base / "model.safetensors")):
+    if digest != (there := sha256(base / "model.safetensors")):
         raise SystemExit(
             f"{adapter} was trained on weights {digest[:12]}…, and {base} has {there[:12]}…; train it anew"
         )
@@ -120,10 +120,6 @@ def _training(folder: Path) -> Mapping[str, Any]:
     facts = json.loads(recipe.read_text(encoding="utf-8"))
     told = {name: facts[name] for name in ("data_sha256", "versions", "adapter") if name in facts}
     return {"recipe": Recipe(**facts["recipe"]).digest, **told}
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
+from measurand.cli_options import command, progress
+
 if TYPE_CHECKING:
     from measurand.eliciting.asking import Progress, Watch
     from measurand.eliciting.run import Elicited
+    from measurand.study_running import Step, StudyRun
 
 
 @contextlib.contextmanager
@@ -49,6 +53,36 @@ def safe_to_stop() -> Iterator[None]:
             signal.signal(number, signal.SIG_IGN)
         sys.stderr.write("\nInterrupted: every answer so far is kept; give the same command again to go on.\n")
         raise SystemExit(130) from None
+
+
+def run_told(
+    study: Path,
+    *,
+    bars: contextlib.ExitStack,
+    told: Callable[[Step], None],
+    currencies: Mapping[str, str],
+    quiet: bool,
+    out: Path | None = None,
+    title: str | None = None,
+) -> StudyRun:
+    """Run a study with a bar for each system that is asked, in `bars`, and one for what comes after the asking."""
+    from measurand.study_running import run
+
+    watch = bars.enter_context(asking_progress(quiet=quiet, currencies=currencies))
+    with progress(quiet=quiet) as steps:
+        return run(study, out=out, title=title, command=command(), watch=watch, progress=steps, each=told)
+
+
+def teller(bars: contextlib.ExitStack, *, quiet: bool) -> Callable[[Step | str], None]:
+    """Return what says a line about a step that is over."""
+
+    def told(step: Step | str) -> None:
+        # What comes after the asking has a line of its own in their place.
+        bars.close()
+        if not quiet:
+            typer.echo(printable(str(step)), err=True)
+
+    return told
 
 
 @contextlib.contextmanager

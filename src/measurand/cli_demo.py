@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from measurand.cli_asking import asking_progress, in_lines, printable, safe_to_stop, told_of_asking
-from measurand.cli_options import QuietOption, command, progress, show
-
-if TYPE_CHECKING:
-    from measurand.study_running import Step
+from measurand.cli_asking import in_lines, run_told, safe_to_stop, teller, told_of_asking
+from measurand.cli_options import QuietOption, show
 
 
 def demo(
@@ -29,7 +26,6 @@ def demo(
     """
     from measurand.demo.unpack import lacks, unpack
     from measurand.study_file import read_study
-    from measurand.study_running import run as run_study
 
     absent = lacks() if ask else []
     if absent:
@@ -39,20 +35,13 @@ def demo(
             err=True,
         )
     with in_lines(), safe_to_stop(), contextlib.ExitStack() as bars:
-
-        def told(step: Step | str) -> None:
-            bars.close()
-            if not quiet:
-                typer.echo(printable(str(step)), err=True)
-
+        told = teller(bars, quiet=quiet)
         study = unpack(out, stored=bool(absent) or not ask, told=told)
         declared = read_study(study)
         if not quiet:
             typer.echo(f"Study: {study}", err=True)
         currencies = {one.name: one.price.currency for one in declared.systems}
-        watch = bars.enter_context(asking_progress(quiet=quiet, currencies=currencies))
-        with progress(quiet=quiet) as steps:
-            done = run_study(study, command=command(), watch=watch, progress=steps, each=told)
+        done = run_told(study, bars=bars, told=told, currencies=currencies, quiet=quiet)
     show(done.result, as_json=False, as_csv=False)
     if done.elicited is not None and not done.is_complete:
         for line in told_of_asking(done.elicited):

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from measurand.cli_asking import asking_progress, in_lines, printable, safe_to_stop, told_of_asking
+from measurand.cli_asking import in_lines, printable, run_told, safe_to_stop, teller, told_of_asking
 from measurand.cli_choices import JsonOption
-from measurand.cli_options import QuietOption, command, progress, show
-
-if TYPE_CHECKING:
-    from measurand.study_running import Step
+from measurand.cli_options import QuietOption, show
 
 
 def run(
@@ -32,17 +29,10 @@ def run(
     Exit status 1 if requests remain without an answer, or a system failed the test of its engine.
     """
     from measurand.study_file import read_study
-    from measurand.study_running import run as run_study
     from measurand.study_scoring import Held
 
     with in_lines(), safe_to_stop(), contextlib.ExitStack() as bars:
-
-        def told(step: Step) -> None:
-            # What comes after the asking has a line of its own in their place.
-            bars.close()
-            if not quiet:
-                typer.echo(printable(str(step)), err=True)
-
+        told = teller(bars, quiet=quiet)
         declared = read_study(study)
         if not quiet:
             held = Held(declared)
@@ -50,9 +40,7 @@ def run(
             for note in [*declared.notes, *held.left_out()]:
                 typer.echo(f"Note: {printable(note)}", err=True)
         currencies = {one.name: one.price.currency for one in declared.systems}
-        watch = bars.enter_context(asking_progress(quiet=quiet, currencies=currencies))
-        with progress(quiet=quiet) as steps:
-            done = run_study(study, out=out, title=title, command=command(), watch=watch, progress=steps, each=told)
+        done = run_told(study, bars=bars, told=told, currencies=currencies, quiet=quiet, out=out, title=title)
     show(done.result, as_json=as_json, as_csv=False)
     if not quiet:
         if done.elicited is not None and not done.is_complete:

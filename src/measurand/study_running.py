@@ -193,6 +193,7 @@ class _Run:
     opened: Callable[[System], Engine] | None
     steps: list[Step] = field(default_factory=list)
     elicited: Elicited | None = None
+    _known: dict[str, Result] = field(default_factory=dict)
 
     def all(self) -> StudyRun:
         """Make what has to be made, in order."""
@@ -209,7 +210,7 @@ class _Run:
             else:
                 self._make_if(name, made_from(), make)
         self._make_if(REPORT, self._reported_from(), self._report)
-        found = Result.from_json(self.out / REPORT / _RESULTS)
+        found = self._of(REPORT)
         return StudyRun(found, self.out / REPORT, is_complete(self._asked), self.steps, self.elicited)
 
     def _make_if(
@@ -218,6 +219,7 @@ class _Run:
         reason = changed(self.out / name, made_from) or why
         if reason:
             make(made_from)
+            self._known.pop(name, None)
         self._tell(Step(name, "made" if reason else "unchanged", reason))
 
     def _tell(self, step: Step) -> None:
@@ -233,9 +235,15 @@ class _Run:
 
     # What there is
 
+    def _of(self, name: str) -> Result:
+        """Return what a step made, read once until it is made anew."""
+        if name not in self._known:
+            self._known[name] = Result.from_json(self.out / name / _RESULTS)
+        return self._known[name]
+
     @property
     def _asked(self) -> Result:
-        return Result.from_json(self.out / ELICIT / _RESULTS)
+        return self._of(ELICIT)
 
     @property
     def _table(self) -> Path:
@@ -269,6 +277,7 @@ class _Run:
     def _asked_from(self) -> dict[str, str]:
         return asked_from(self.study)
 
+    @cached_property
     def _held_from(self) -> dict[str, str]:
         data = self.study.tables.data
         paths = {} if self.held.path is None else {"ratings": self.held.path}
@@ -281,6 +290,7 @@ class _Run:
             "seed": str(self.study.seed),
         }
 
+    @cached_property
     def _answered_from(self) -> dict[str, str]:
         elicited = {"answers": self._table} if self._table.is_file() else {}
         more = {f"answers {name}": path for name, path in self.held.more.items()}
@@ -290,8 +300,8 @@ class _Run:
         from measurand.study_scoring import choices
 
         return {
-            **self._held_from(),
-            **self._answered_from(),
+            **self._held_from,
+            **self._answered_from,
             "noise and example": digest(dict(self._asked.settings.get("gates", {}))),
             "how to score": digest(choices(self.held)),
             **({"controls": digest(self.held.controls)} if self.held.controls else {}),
@@ -300,11 +310,11 @@ class _Run:
     def _calibrated_from(self) -> dict[str, str]:
         from measurand.study_scoring import choices, path_of
 
-        return self._held_from() | self._answered_from() | {"calibration": digest(path_of(choices(self.held)))}
+        return self._held_from | self._answered_from | {"calibration": digest(path_of(choices(self.held)))}
 
     def _audited_from(self) -> dict[str, str]:
         table, resample = self.held.of_audit, self.held.of_score.resample
-        found = self._held_from() | {"audit": digest([table.model_dump(mode="json"), resample.n, resample.level])}
+        found = self._held_from | {"audit": digest([table.model_dump(mode="json"), resample.n, resample.level])}
         if self.held.outputs is not None:
             found |= hashes({"outputs": self.held.outputs})
         return found | (self._calibrated_from() if "agreement" in table.objects else {})
@@ -357,7 +367,7 @@ class _Run:
         from measurand.study_merging import merged
 
         started = _now()
-        results = {name: Result.from_json(self.out / name / _RESULTS) for name in self._there()}
+        results = {name: self._of(name) for name in self._there()}
         n = self._n_examples()
         found = merged(self.study, results, note=self._note, examples=self._examples(n) if n else None)
         self._write(REPORT, found, started, made_from)

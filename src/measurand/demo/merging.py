@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import shutil
@@ -15,6 +14,7 @@ import numpy.typing as npt
 
 from measurand.folders import in_place_of
 from measurand.result import MeasurandError
+from measurand.study import sha256
 
 #: The key of an adapter's metadata that holds the SHA-256 of the weights on which it was trained.
 BASE_DIGEST: Final = "base_sha256"
@@ -130,8 +130,7 @@ def _read(file: Path) -> tuple[dict[str, npt.NDArray[Any]], dict[str, str]]:
 
 
 def _check_base(weights: Path, adapter: Path, digest: str) -> None:
-    found = hashlib.sha256(weights.read_bytes()).hexdigest()
-    if digest and digest != found:
+    if digest and digest != (found := sha256(weights)):
         raise MeasurandError(
             f"{adapter} was trained on weights with SHA-256 {digest[:12]}…, and those of {weights} have {found[:12]}…; "
             "merge it into the model that it was trained on"

@@ -16,7 +16,7 @@ from measurand.scoring.examples_said import Pair, Said, Told
 from measurand.scoring.examples_shown import shown
 from measurand.scoring.opponents import TargetOf
 from measurand.scoring.paths import Calibration, Fit
-from measurand.scoring.prepare import Choices, lay_out
+from measurand.scoring.prepare import lay_out, on_the_scale
 from measurand.stats.calibration import Ties
 from measurand.stats.inference import stream
 
@@ -98,7 +98,9 @@ def examples(
     if "item" not in items:
         raise MeasurandError(f"items: no column 'item'; the table has {', '.join(map(repr, items.columns[:12]))}")
     named = items.assign(item=items["item"].astype(str))
-    choices = _choices(calibrate, fit, target, ties, folds, fold_repeats, seed)
+    choices = on_the_scale(
+        calibrate=calibrate, fit=fit, target=target, ties=ties, folds=folds, fold_repeats=fold_repeats, seed=seed
+    )
     groups = named[["item", "group"]] if "group" in named else None
     said = Said(lay_out(answers, ratings, choices, items=groups), choices.paths[0])
     fewer = (n + 1) // 2
@@ -119,32 +121,6 @@ def examples(
         **shown(named, [said.field.items[item] for _, (item, _), _ in cards]),
     }
     return Result(rows, {ANALYSIS: settings})
-
-
-def _choices(
-    calibrate: Calibration, fit: Fit, target: TargetOf, ties: Ties, folds: int, fold_repeats: int, seed: int
-) -> Choices:
-    """Return the choices of a run that scores nothing: those that decide what an answer is on the scale."""
-    return Choices(
-        statistics=("kappa_quadratic",),
-        calibrate=(calibrate,),
-        fit=fit,
-        target=target,
-        ties=ties,
-        aggregate="pooled",
-        anchors=(),
-        baselines=(),
-        over=("item",),
-        replicates=100,
-        reliable=0.0,
-        folds=folds,
-        fold_repeats=fold_repeats,
-        positive="any",
-        margin=None,
-        epsilon=0.0,
-        confidence=0.95,
-        seed=seed,
-    )
 
 
 def drawn(said: Said, n: int, seed: int) -> list[Pair]:

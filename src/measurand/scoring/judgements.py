@@ -16,7 +16,7 @@ from measurand.scoring.arms import Arm
 from measurand.scoring.contenders import BINARIZED, Contender
 from measurand.scoring.opponents import TargetOf
 from measurand.scoring.paths import Calibration, Fit, calibrated_values
-from measurand.scoring.prepare import Choices, Laid, lay_out
+from measurand.scoring.prepare import Choices, Laid, lay_out, on_the_scale
 from measurand.sentences import listed
 from measurand.stats.calibration import Ties
 from measurand.stats.inference import FloatArray
@@ -107,25 +107,8 @@ def judgements(
     >>> len(found.table), float(found.table["rating"].min()), found.arms
     (80, 1.0, {'S': ''})
     """
-    choices = Choices(
-        statistics=("kappa_quadratic",),
-        calibrate=(calibrate,),
-        fit=fit,
-        target=target,
-        ties=ties,
-        aggregate="pooled",
-        anchors=(),
-        baselines=(),
-        over=(),
-        replicates=100,
-        reliable=0.0,
-        folds=folds,
-        fold_repeats=fold_repeats,
-        positive="any",
-        margin=None,
-        epsilon=0.0,
-        confidence=0.95,
-        seed=seed,
+    choices = on_the_scale(
+        calibrate=calibrate, fit=fit, target=target, ties=ties, folds=folds, fold_repeats=fold_repeats, seed=seed
     )
     laid = lay_out(answers, ratings, choices, items=items)
     field = laid.field

@@ -105,6 +105,32 @@ class Choices:
         return [path for name in self.calibrate for path in found[name]]
 
 
+def on_the_scale(
+    *, calibrate: Calibration, fit: Fit, target: TargetOf, ties: Ties, folds: int, fold_repeats: int, seed: int
+) -> Choices:
+    """Return the choices of a run that scores nothing: those that decide what an answer is on the scale."""
+    return Choices(
+        statistics=("kappa_quadratic",),
+        calibrate=(calibrate,),
+        fit=fit,
+        target=target,
+        ties=ties,
+        aggregate="pooled",
+        anchors=(),
+        baselines=(),
+        over=(),
+        replicates=100,
+        reliable=0.0,
+        folds=folds,
+        fold_repeats=fold_repeats,
+        positive="any",
+        margin=None,
+        epsilon=0.0,
+        confidence=0.95,
+        seed=seed,
+    )
+
+
 @dataclass(frozen=True)
 class Laid:
     """Tables that fit each other, and what is to be computed on them."""

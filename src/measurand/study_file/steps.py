@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field, field_validator, model_validator
 
 from measurand.study_file.cells import STRICT, Name
 
+# The choices of the steps, named again so that reading a file loads no statistics; a test holds the two together.
 Statistic = Literal[
     "kappa_quadratic",
     "kappa_linear",
