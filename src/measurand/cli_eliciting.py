@@ -336,10 +336,10 @@ def _check_table(
         if answers.n_ignored:
             problems.append(f"{answers.n_ignored:,} rows have a value although their status says that there is none")
     elif kind == "outputs":
-        outputs = read_outputs(path, item=item or "item", system=system or "system")
-        found |= {"rows": len(outputs), "items": int(outputs["item"].nunique())}
-        found |= {"systems": sorted(set(outputs["system"]))}
-        blank = int((outputs["text"].str.strip() == "").sum())
+        outputs = read_outputs(path, item=item, system=system)
+        found |= {"rows": len(outputs), "items": int(outputs.frame["item"].nunique())}
+        found |= {"systems": outputs.systems}
+        blank = int((outputs.frame["text"].str.strip() == "").sum()) if "text" in outputs else 0
         problems += [f"{blank:,} outputs are blank"] if blank else []
     else:
         items = read_items(path, item=item or "item")

@@ -27,6 +27,26 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
     "style": ("criterion", "rater"),
     "missingness": ("criterion", "rater", "rating"),
     "copies": ("criterion", "rater_a", "rater_b", "item", "system_a", "system_b"),
+    "length": ("criterion", "system", "opponent", "rater", "model", "unit_of_length", "ties", "tolerance"),
+    "outputs": ("system", "language"),
+    "units": ("system", "language", "unit_of_length", "against"),
+    "decodability": (
+        "system",
+        "language",
+        "token_unit",
+        "split",
+        "seed",
+        "control",
+        "class",
+        "n_train",
+        "train",
+        "test",
+        "against",
+    ),
+    "decodability_ratings": ("criterion", "rater", "language", "token_unit"),
+    "leakage": ("language", "token_unit", "views", "ratio", "system"),
+    "geometry": ("vectors", "language", "against", "centred"),
+    "cost": ("system", "language", "per", "net_of_template", "against"),
     "scores": (*_ARM, "criterion", "set", *_CALIBRATION),
     "baselines": ("baseline", *_ARM, "criterion", "set", *_CALIBRATION),
     "anchors": ("anchor", "criterion", "set", *_CALIBRATION),
@@ -68,6 +88,16 @@ COLUMNS: Final = (
 EXTRA: Final[dict[str, tuple[str, ...]]] = {"pairs": ("same_sign_all_raters",)}
 
 #: Keys that are numbers and may be unbounded; all others are names, also one that is spelled "inf".
-NUMBER_KEYS: Final = ("target", "at_items", "at_raters", "threshold", "margin")
+NUMBER_KEYS: Final = (
+    "target",
+    "at_items",
+    "at_raters",
+    "threshold",
+    "margin",
+    "tolerance",
+    "n_train",
+    "views",
+    "ratio",
+)
 
 NUMBERS: Final = ("estimate", "low", "high", "df1", "df2", "p", "p_adjusted", "attainable_p")

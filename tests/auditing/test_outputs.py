@@ -63,13 +63,13 @@ def test_a_single_copied_cell_of_many_warns():
 
 def test_outputs_of_other_items_are_said_to_be_so():
     ratings, outputs = made(2, same_ratings=True)
-    found = copies(ratings, outputs=outputs.assign(item="x" + outputs["item"]))
+    found = copies(ratings, outputs=read_outputs(outputs.frame.assign(item="x" + outputs.frame["item"])))
     (row,) = found.select("copies", "share_copied_cells")
     assert "other names" in row.undefined
 
 
 def test_outputs_that_cannot_be_read_are_refused():
-    with pytest.raises(MeasurandError, match="no column 'text'"):
-        read_outputs(pd.DataFrame({"item": [1], "system": ["S1"], "length": [3]}))
+    with pytest.raises(MeasurandError, match="no column 'text' and none 'length'"):
+        read_outputs(pd.DataFrame({"item": [1], "system": ["S1"], "words": [3]}))
     with pytest.raises(MeasurandError, match="two outputs of system"):
         read_outputs(pd.DataFrame({"item": [1, 1], "system": ["S1", "S1"], "text": ["a", "b"]}))

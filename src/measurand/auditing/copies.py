@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
-import pandas as pd
 
+from measurand.data.outputs import Outputs
 from measurand.data.panel import Panel, panels
 from measurand.data.ratings import Ratings
 from measurand.result import Key, Result, Row
@@ -22,15 +22,15 @@ _MOST_RATERS: Final = 100
 _MOST_PAIRS: Final = 100
 
 
-def copies(ratings: Ratings | Sequence[Panel] | Any, *, outputs: pd.DataFrame | None = None) -> Result:
+def copies(ratings: Ratings | Sequence[Panel] | Any, *, outputs: Outputs | None = None) -> Result:
     """Return which raters gave identical ratings to everything that they both rated.
 
     Parameters
     ----------
     ratings : Ratings, path or data frame
         See `measurand.read_ratings`.
-    outputs : pandas.DataFrame or None
-        What the systems produced (`measurand.data.read_outputs`); None leaves identical outputs out.
+    outputs : Outputs or None
+        What the systems produced (`measurand.data.read_outputs`); None, or lengths alone, leave identical outputs out.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def copies(ratings: Ratings | Sequence[Panel] | Any, *, outputs: pd.DataFrame | 
     rows: list[Row] = []
     for panel in panels(ratings):
         keys: dict[str, Key] = {"criterion": panel.criterion}
-        if outputs is not None and panel.n_systems > 1:
+        if outputs is not None and "text" in outputs and panel.n_systems > 1:
             rows += _identical_outputs(panel, outputs)
         if panel.n_raters < 2:
             rows.append(Row("copies", keys, "share_copied", np.nan, undefined="one rater: there is nobody to copy"))
@@ -66,9 +66,9 @@ def copies(ratings: Ratings | Sequence[Panel] | Any, *, outputs: pd.DataFrame | 
     return Result(rows, {"copies": {"fewest_common_cells": FEWEST_COMMON_CELLS, "chance": CHANCE}})
 
 
-def _identical_outputs(panel: Panel, outputs: pd.DataFrame) -> list[Row]:
+def _identical_outputs(panel: Panel, outputs: Outputs) -> list[Row]:
     """Cells of one item whose systems produced the same text, and whether their ratings are the same, too."""
-    texts = {(i, s): t for i, s, t in zip(outputs["item"], outputs["system"], outputs["text"], strict=True)}
+    texts = {(i, s): t for i, s, t in zip(*(outputs.frame[role] for role in ("item", "system", "text")), strict=True)}
     ends = np.r_[panel.cell_start[1:], len(panel.rating)]
     same_text: dict[tuple[int, str], list[int]] = defaultdict(list)
     for cell, start in enumerate(panel.cell_start):

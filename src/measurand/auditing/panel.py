@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from measurand.auditing.agreement import agreement
@@ -23,6 +22,7 @@ from measurand.auditing.raters import raters
 from measurand.auditing.style import style
 from measurand.auditing.system_effect import system_test
 from measurand.auditing.variance import anova
+from measurand.data.outputs import Outputs, as_outputs
 from measurand.data.panel import Panel, panels
 from measurand.data.ratings import Ratings
 from measurand.result import MeasurandError, Result
@@ -37,7 +37,7 @@ def audit(
     confidence: float = 0.95,
     seed: int = 0,
     pigeonhole: int = 0,
-    outputs: pd.DataFrame | None = None,
+    outputs: Outputs | Any = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Result:
     """Find out whether ratings can rank the systems, why not, and what it would take.
@@ -59,8 +59,8 @@ def audit(
         The one seed; same input and seed give the same bytes.
     pigeonhole : int
         Replicates of the pigeonhole bootstrap of system differences; 0 leaves it out.
-    outputs : pandas.DataFrame or None
-        What the systems produced (`measurand.data.read_outputs`), to find identical outputs with identical ratings.
+    outputs : Outputs, path, data frame or None
+        What the systems produced (`measurand.read_outputs`), to find identical outputs with identical ratings.
     progress : callable or None
         Told the name of each step, its number and how many there are.
 
@@ -92,6 +92,7 @@ def audit(
     if not targets or not all(0 < target < 1 for target in targets):
         raise MeasurandError(f"targets {list(targets)}; give values of G between 0 and 1")
     found = panels(ratings)
+    produced = None if outputs is None else as_outputs(outputs)
     steps: list[tuple[str, Callable[[], Result]]] = [
         ("design", lambda: design(found)),
         ("raters", lambda: raters(found, confidence=confidence)),
@@ -111,7 +112,7 @@ def audit(
         ("leave one block of items out", lambda: leave_one_block_out(found, seed=seed)),
         ("response style", lambda: style(found, confidence=confidence, seed=seed)),
         ("missingness", lambda: missingness(found, confidence=confidence)),
-        ("copies", lambda: copies(found, outputs=outputs)),
+        ("copies", lambda: copies(found, outputs=produced)),
     ]
     result = Result([])
     # One BLAS thread: the products are small, and sums must not depend on how many cores there are.

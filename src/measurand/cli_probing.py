@@ -1,0 +1,1 @@
+"""The command that asks what outputs say without a rater: `measurand probe`."""
