@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from measurand import cli_demo, cli_eliciting, cli_running, cli_scoring, cli_simulate
+from measurand import cli_demo, cli_eliciting, cli_running, cli_scoring, cli_simulate, cli_verifying
 from measurand.cli_options import (
     CriterionOption,
     ItemOption,
@@ -55,6 +55,7 @@ app.command()(cli_eliciting.elicit)
 app.command()(cli_eliciting.check)
 app.command()(cli_scoring.score)
 app.command()(cli_scoring.gates)
+app.command()(cli_verifying.verify)
 
 
 def _version(shown: bool) -> None:

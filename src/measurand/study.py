@@ -20,6 +20,8 @@ MANIFEST: Final = "manifest.json"
 PAGE: Final = "report.html"
 #: Where a manifest has the hashes of what was written beside pages and tables.
 OUTPUTS: Final = "outputs"
+#: Where a manifest has the headline of its pages.
+HEADLINE: Final = "headline"
 #: Where the manifest of a study's page says when its answers were asked for, and by which versions.
 ASKED: Final = "asked"
 #: What runs write; anything else in their folder is somebody's own.
@@ -87,6 +89,11 @@ def reproduce(document: Mapping[str, Any]) -> dict[str, str]:
     return shown
 
 
+def headline_of(document: Mapping[str, Any]) -> str:
+    """Return from a manifest the headline that the run's pages have."""
+    return str(document.get(HEADLINE) or document["settings"].get("title", "Audit of ratings"))
+
+
 def asked_when(folder: Path) -> dict[str, str]:
     """Return from the manifest of an asking when it was, and under which versions; blank where it does not say.
 
@@ -142,13 +149,14 @@ def write_run(
     shown = reproduce(document)
     html, markdown = render_pages(result, title=title, reproduce=shown)
     numbers = result.to_json()
+    document = {**document, HEADLINE: title}
     outputs = {"results.json": hashlib.sha256(numbers.encode("utf-8")).hexdigest()}
     outputs |= {path.name: sha256(path) for path in beside}
     files = {
         "results.json": numbers,
         "report.html": html,
         "report.md": markdown,
-        MANIFEST: json.dumps({**document, OUTPUTS: outputs}, indent=1, ensure_ascii=False) + "\n",
+        MANIFEST: _manifest_text({**document, OUTPUTS: outputs}),
     }
     with in_place_of(out) as folder:
         for name, text in files.items():
@@ -172,7 +180,7 @@ def check_out(out: Path) -> None:
         raise MeasurandError(f"{out} has no name of its own that a run could take; give a folder's name as --out")
     if out.is_symlink() or (out.exists() and not out.is_dir()):
         raise MeasurandError(f"{out} is not a folder; give another --out")
-    if out.is_dir() and any(out.iterdir()) and not _is_run(out):
+    if out.is_dir() and any(out.iterdir()) and not is_run(out):
         raise MeasurandError(f"{out} holds other files and is no earlier run; give an empty or new folder as --out")
     foreign = (
         sorted(one.name for one in out.iterdir() if one.name not in _OF_RUNS and one.name[0] != ".")
@@ -191,7 +199,14 @@ def check_out(out: Path) -> None:
         raise MeasurandError(f"{parent} is not a folder, so that {out} cannot be made in it; give another --out")
 
 
-def _is_run(out: Path) -> bool:
+def is_run(out: Path) -> bool:
+    """Return whether a folder holds a finished run.
+
+    Parameters
+    ----------
+    out : Path
+        The folder; it may be absent.
+    """
     try:
         document = json.loads((out / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -267,7 +282,7 @@ def report_again(out: Path, *, title: str | None = None) -> None:
     MeasurandError
         If the folder is no finished run.
     """
-    if not _is_run(out):
+    if not is_run(out):
         raise MeasurandError(f"{out} is no finished run: it has no {MANIFEST} of measurand")
     from measurand.reporting import render_pages
 
@@ -275,11 +290,17 @@ def report_again(out: Path, *, title: str | None = None) -> None:
     if not (out / "results.json").is_file():
         raise MeasurandError(f"{out} is no finished run: it has no results.json")
     result = Result.from_json(out / "results.json")
-    headline = title or str(document["settings"].get("title", "Audit of ratings"))
+    headline = title or headline_of(document)
     shown = reproduce(document)
     html, markdown = render_pages(result, title=headline, reproduce=shown)
     write_file(out / "report.html", lambda path: _write_text(path, html))
     write_file(out / "report.md", lambda path: _write_text(path, markdown))
+    if headline != headline_of(document):
+        write_file(out / MANIFEST, lambda path: _write_text(path, _manifest_text({**document, HEADLINE: headline})))
+
+
+def _manifest_text(document: Mapping[str, Any]) -> str:
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
 def _write_text(path: Path, text: str) -> None:
