@@ -25,7 +25,7 @@ COUNTS: Final = (
     "source_words",
 )
 #: Columns that say something of the item, whichever system it is shown to.
-OF_ITEMS: Final = ("label", "language", "group")
+OF_ITEMS: Final = ("label", "language", "group", "parallel")
 _TEXTS: Final = ("text", "source_text")
 _NUMBERS: Final = ("length", *COUNTS)
 
@@ -38,8 +38,8 @@ class Outputs:
     ----------
     frame : pandas.DataFrame
         One row for each item and system. Text columns `item` and `system`; `text` (blank ones are empty) or `length`,
-        or both; any of the text columns `label`, `language`, `group`, `source_text` and of the float columns `COUNTS`,
-        NaN where the table was blank. A blank label, language or group is empty text.
+        or both; any of the text columns `label`, `language`, `group`, `parallel`, `source_text`, empty where the table
+        was blank; any of the float columns `COUNTS`, NaN where the table was blank.
     columns : mapping
         Role to the column of the table that was read for it.
     n_repeats, n_controls, n_many_labels : int
@@ -88,6 +88,7 @@ def read_outputs(
     label: str | None = None,
     language: str | None = None,
     group: str | None = None,
+    parallel: str | None = None,
     label_separator: str = "",
 ) -> Outputs:
     """Read and check a table of outputs.
@@ -96,9 +97,10 @@ def read_outputs(
     ----------
     source : path or data frame
         CSV, TSV, JSON Lines, Parquet (also gzipped), pandas, or any frame that narwhals reads.
-    item, system, text, length, label, language, group : str or None
-        The table's own names of these columns; None takes the column of that very name. Without a column of systems all
-        outputs are one system's, which has no name. Token counts (`prompt_tokens`, `completion_tokens`,
+    item, system, text, length, label, language, group, parallel : str or None
+        The table's own names of these columns; None takes the column of that very name. Items of different languages
+        that say the same share what stands under `parallel`. Without a column of systems all outputs are one system's,
+        which has no name. Token counts (`prompt_tokens`, `completion_tokens`,
         `reasoning_tokens`) and what is known of the source (`source_text`, `source_chars`, `source_bytes`,
         `source_graphemes`, `source_words`) are read by these names.
     label_separator : str
@@ -126,7 +128,7 @@ def read_outputs(
     table = read_table(source)
     table = table.set_axis([str(column) for column in table.columns], axis=1).reset_index(drop=True)
     asked = {"item": item, "system": system, "text": text, "length": length}
-    columns = _columns(table, asked | {"label": label, "language": language, "group": group})
+    columns = _columns(table, asked | {"label": label, "language": language, "group": group, "parallel": parallel})
     n_controls = n_repeats = 0
     row = np.arange(1, len(table) + 1)
     if "control" in table.columns:
@@ -135,6 +137,8 @@ def read_outputs(
     if "repeat" in table.columns:
         kept = _first_repeats(table, columns)
         n_repeats, table, row = int((~kept).sum()), table[kept], row[kept]
+    if len(table) == 0:
+        raise MeasurandError(f"outputs: all {n_controls:,} rows are outputs to controls; none is to an item itself")
     out: dict[str, Any] = {"item": ids(table[columns["item"]], columns["item"], 1).astype(str).to_numpy(dtype=object)}
     if "system" in columns:
         out["system"] = ids(table[columns["system"]], columns["system"], 1).astype(str).to_numpy(dtype=object)

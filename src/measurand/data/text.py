@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Final, Literal, get_args
 
+import numpy as np
+import numpy.typing as npt
 import regex
 
+from measurand.data.emoji import canonical, presentation
 from measurand.result import MeasurandError
 
+#: What a rule for replies counts.
 Unit = Literal["emoji", "grapheme", "word", "character"]
 UNITS: Final = get_args(Unit)
+
+#: What the length of an output is counted in.
+LengthUnit = Literal[
+    "emoji", "emoji_or_text", "non_ascii_grapheme", "non_ascii_character", "grapheme", "word", "character", "byte"
+]
+LENGTH_UNITS: Final[tuple[LengthUnit, ...]] = get_args(LengthUnit)
+
+#: What a decoder sees of an output.
+TokenUnit = Literal["emoji", "non_ascii_grapheme", "word", "grapheme", "character"]
+TOKEN_UNITS: Final[tuple[TokenUnit, ...]] = get_args(TokenUnit)
 
 _CLUSTER: Final = regex.compile(r"\X")
 
@@ -22,46 +38,12 @@ _NO_CONJUNCT: Final = regex.compile(
     r"(?=\p{InCB=Consonant})"
 )
 
-# What makes a cluster an emoji. Variation selectors ask for a presentation (U+FE0F as an emoji, U+FE0E as text), and a
-# skin tone makes an emoji of any base that takes one. A regional indicator, digit or skin tone alone is none.
-_EMOJI: Final = regex.compile(
-    r"""(?xV1)
-      [\p{Extended_Pictographic}&&\p{Emoji_Presentation}](?!\uFE0E)
-    | [\p{Extended_Pictographic}&&\p{Emoji}]\uFE0F
-    | \p{Emoji_Modifier_Base}\p{Emoji_Modifier}
-    | \p{Regional_Indicator}{2}
-    | [0-9\#*]\uFE0F?\u20E3
-    """
-)
-_AS_TEXT: Final = regex.compile(r"(?V1)[\p{Extended_Pictographic}&&\p{Emoji}]")
-
 _WORD: Final = regex.compile(r"(?V1)[\p{L}\p{N}]")
+_EMOJI_ALONE: Final = ("emoji",)
+_EITHER: Final = ("emoji", "text")
+_DISTURBING: Final = regex.compile(r"[\p{Cc}\p{Cs}\p{Bidi_Control}]")
+_VISIBLE: Final = regex.compile(r"[^\p{C}\p{M}\p{Z}]")
 _BOUNDARY: Final = regex.compile(r"(?wV1)\b")
-
-#: An emoji of each version, newest first: what the segmentation knows is what these show.
-_NEWEST: Final = (
-    ("18.0", "\U0001faeb"),
-    ("17.0", "\U0001fac8"),
-    ("16.0", "\U0001fae9"),
-    ("15.0", "\U0001fae8"),
-)
-
-
-def unicode_version() -> str:
-    """Return the version of Unicode up to which emoji are known, read off the library that segments.
-
-    Returns
-    -------
-    str
-        The newest version of which an emoji is known, from 14.0 to 18.0 (older and newer ones read as these). Emoji of
-        later versions than the library's are graphemes but no emoji.
-
-    Examples
-    --------
-    >>> float(unicode_version()) >= 14
-    True
-    """
-    return next((version for version, newest in _NEWEST if _EMOJI.match(newest)), "14.0")
 
 
 def graphemes(text: str) -> list[str]:
@@ -86,6 +68,8 @@ def graphemes(text: str) -> list[str]:
     >>> graphemes("👩‍👩‍👧👍🏽ক্ষ"), len("👩‍👩‍👧👍🏽ক্ষ")
     (['👩‍👩‍👧', '👍🏽', 'ক্ষ'], 10)
     """
+    if text.isascii() and "\r\n" not in text:
+        return list(text)
     clusters: list[str] = _CLUSTER.findall(text)
     if _LINKER.search(text) is None:
         return clusters
@@ -105,14 +89,7 @@ def emoji(text: str, *, text_presentation: bool = False) -> list[str]:
     Returns
     -------
     list of str
-        The clusters in order, as they stand in the text.
-
-    Notes
-    -----
-    A grapheme cluster is an emoji if it contains a pictograph with default emoji presentation that no U+FE0E turns
-    into text, a pictograph that U+FE0F or a skin tone turns into an emoji, two regional indicators (a flag), or a
-    keycap. One regional indicator is no flag. ZWJ and tag sequences are one emoji, whether or not a font draws them
-    as one.
+        The clusters in order, as they stand in the text; see `measurand.data.emoji.presentation`.
 
     References
     ----------
@@ -123,11 +100,14 @@ def emoji(text: str, *, text_presentation: bool = False) -> list[str]:
     >>> emoji("Yes 🇧🇩🇮 1️⃣ ❤ ❤️ ©"), emoji("❤", text_presentation=True)
     (['🇧🇩', '1️⃣', '❤️'], ['❤'])
     """
-    return [cluster for cluster in graphemes(text) if _is_emoji(cluster, text_presentation)]
+    if text.isascii():
+        return []
+    kinds = _EITHER if text_presentation else _EMOJI_ALONE
+    return [cluster for cluster in graphemes(text) if presentation(cluster) in kinds]
 
 
-def residue(text: str, *, unit: Literal["emoji", "word"] = "emoji", text_presentation: bool = False) -> str:
-    """Return what is neither a unit nor white space, in order.
+def rest(text: str, *, unit: Literal["emoji", "word"] = "emoji", text_presentation: bool = False) -> list[str]:
+    """Return what is neither a unit nor white space, piece by piece.
 
     Parameters
     ----------
@@ -140,20 +120,32 @@ def residue(text: str, *, unit: Literal["emoji", "word"] = "emoji", text_present
 
     Returns
     -------
-    str
-        The rest joined; blank if there is none.
+    list of str
+        In order; graphemes beside emoji, and whatever stands between word boundaries beside words.
+
+    Examples
+    --------
+    >>> rest("Oh: 😂 😂!"), rest("Oh: 😂 😂!", unit="word")
+    (['O', 'h', ':', '!'], [':', '😂', '😂', '!'])
+    """
+    if unit == "word":
+        return [piece for piece in _BOUNDARY.split(text) if not _WORD.search(piece) and not piece.isspace() and piece]
+    every = [cluster for cluster in graphemes(text) if not cluster.isspace()]
+    if text.isascii():
+        return every
+    kinds = _EITHER if text_presentation else _EMOJI_ALONE
+    return [cluster for cluster in every if presentation(cluster) not in kinds]
+
+
+def residue(text: str, *, unit: Literal["emoji", "word"] = "emoji", text_presentation: bool = False) -> str:
+    """Return what is neither a unit nor white space, as one text; see `rest`.
 
     Examples
     --------
     >>> residue("Here: 😂 😂!"), residue("Here: 😂 😂!", unit="word")
     ('Here:!', ':😂😂!')
     """
-    if unit == "word":
-        rest = (piece for piece in _BOUNDARY.split(text) if not _WORD.search(piece))
-        return "".join(piece for piece in rest if not piece.isspace())
-    return "".join(
-        cluster for cluster in graphemes(text) if not cluster.isspace() and not _is_emoji(cluster, text_presentation)
-    )
+    return "".join(rest(text, unit=unit, text_presentation=text_presentation))
 
 
 def words(text: str) -> list[str]:
@@ -182,15 +174,17 @@ def words(text: str) -> list[str]:
     return [piece for piece in _BOUNDARY.split(text) if _WORD.search(piece)]
 
 
-def count(text: str, unit: Unit) -> int:
+def count(text: str, unit: LengthUnit) -> int:
     """Return the length of a text in units.
 
     Parameters
     ----------
     text : str
         Any text.
-    unit : {"emoji", "grapheme", "word", "character"}
-        What is counted; a character is a code point, white space counts among characters and graphemes.
+    unit : str
+        One of `LENGTH_UNITS`. `emoji_or_text` are emoji and what could be shown as one; the `non_ascii` units are
+        graphemes with a character above U+007F, and such characters; a character is a code point; bytes are those of
+        UTF-8. White space counts among graphemes, characters and bytes.
 
     Returns
     -------
@@ -204,22 +198,154 @@ def count(text: str, unit: Unit) -> int:
 
     Examples
     --------
-    >>> [count("👍🏽 fine", unit) for unit in UNITS]
-    [1, 6, 1, 7]
+    >>> {unit: count("👍🏽 fine ©", unit) for unit in LENGTH_UNITS[:4]}
+    {'emoji': 1, 'emoji_or_text': 2, 'non_ascii_grapheme': 2, 'non_ascii_character': 3}
+    >>> {unit: count("👍🏽 fine ©", unit) for unit in LENGTH_UNITS[4:]}
+    {'grapheme': 8, 'word': 1, 'character': 9, 'byte': 16}
     """
     if unit == "emoji":
         return len(emoji(text))
+    if unit == "emoji_or_text":
+        return len(emoji(text, text_presentation=True))
+    if unit == "non_ascii_grapheme":
+        return sum(not cluster.isascii() for cluster in graphemes(text))
+    if unit == "non_ascii_character":
+        return sum(character > "\x7f" for character in text)
     if unit == "grapheme":
         return len(graphemes(text))
     if unit == "word":
         return len(words(text))
     if unit == "character":
         return len(text)
-    raise MeasurandError(f"unit {unit!r}; allowed are {', '.join(UNITS)}")
+    if unit == "byte":
+        return len(text.encode("utf-8", "surrogatepass"))
+    raise MeasurandError(f"unit {unit!r}; allowed are {', '.join(LENGTH_UNITS)}")
 
 
-def _is_emoji(cluster: str, text_presentation: bool) -> bool:
-    # A cluster of one ASCII character, the commonest by far, is none.
-    if len(cluster) == 1 and cluster.isascii():
-        return False
-    return bool(_EMOJI.search(cluster) or (text_presentation and _AS_TEXT.search(cluster)))
+def lengths(texts: Iterable[str], unit: LengthUnit) -> npt.NDArray[np.float64]:
+    """Return the lengths of many texts in units; a text that recurs is counted once.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        Any texts.
+    unit : str
+        See `count`.
+
+    Returns
+    -------
+    ndarray of float, shape (n_texts,)
+        Whole numbers of 0 or more.
+
+    Raises
+    ------
+    MeasurandError
+        If there is no such unit.
+
+    Examples
+    --------
+    >>> lengths(["😂😂", "no", "😂😂"], "emoji").tolist()
+    [2.0, 0.0, 2.0]
+    """
+    every = list(texts)
+    known = {text: count(text, unit) for text in dict.fromkeys(every)}
+    return np.array([known[text] for text in every], dtype=np.float64)
+
+
+def tokens(text: str, unit: TokenUnit) -> list[str]:
+    """Return the parts of a text that a decoder sees, in order.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    unit : {"emoji", "non_ascii_grapheme", "word", "grapheme", "character"}
+        `emoji`: emoji without variation selectors, so that ❤️ is one token however it was written; skin tones and
+        joined sequences stay as they are. `non_ascii_grapheme`: graphemes with a character above U+007F as they stand
+        (the second paper's). `word`: words in small letters. `character`: code points. White space is no
+        token.
+
+    Returns
+    -------
+    list of str
+        No token is blank.
+
+    Raises
+    ------
+    MeasurandError
+        If there is no such unit.
+
+    Examples
+    --------
+    >>> tokens("Yes ❤️👍🏽 “yes”", "emoji") == ["❤", "👍🏽"], tokens("Yes ❤️👍🏽 “yes”", "word")
+    (True, ['yes', 'yes'])
+    >>> tokens("Yes ❤️👍🏽 “yes”", "non_ascii_grapheme") == ["❤️", "👍🏽", "“", "”"]
+    True
+    """
+    if unit == "emoji":
+        return [canonical(cluster) for cluster in emoji(text)]
+    if unit == "non_ascii_grapheme":
+        return [cluster for cluster in graphemes(text) if not (cluster.isascii() or cluster.isspace())]
+    if unit == "word":
+        return [word.casefold() for word in words(text)]
+    if unit == "grapheme":
+        return [cluster for cluster in graphemes(text) if not cluster.isspace()]
+    if unit == "character":
+        return [character for character in text if not character.isspace()]
+    raise MeasurandError(f"token unit {unit!r}; allowed are {', '.join(TOKEN_UNITS)}")
+
+
+def main_unit(texts: Iterable[str]) -> Literal["emoji", "word"]:
+    """Return what texts mostly consist of.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        Any texts.
+
+    Returns
+    -------
+    {"emoji", "word"}
+        `emoji` where more than half of the texts that are not blank have an emoji (text presentation counted), and
+        beside emoji and white space fewer graphemes than emoji.
+
+    Examples
+    --------
+    >>> main_unit(["😂😂", "❤", "", "no"]), main_unit(["Well done! 😂", "😂😂"])
+    ('emoji', 'word')
+    """
+    n_of = Counter(text for text in texts if not text.isspace() and text)
+    of_emoji = sum(
+        n
+        for text, n in n_of.items()
+        if len(rest(text, text_presentation=True)) < len(emoji(text, text_presentation=True))
+    )
+    return "emoji" if 2 * of_emoji > n_of.total() else "word"
+
+
+def shown(text: str, *, most: int = 40) -> str:
+    r"""Return a text as a sentence can quote it: on one line, without what would disturb the line, cut at a grapheme.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    most : int
+        Number of graphemes that are kept.
+
+    Returns
+    -------
+    str
+        Controls and marks of writing direction are left out; where nothing visible remains, the code points.
+
+    Examples
+    --------
+    >>> shown("two\nlines"), shown("\ufe0f"), shown("abcdef", most=3)
+    ('two lines', 'U+FE0F', 'abc…')
+    """
+    line = _DISTURBING.sub("", " ".join(text.split()))
+    if not _VISIBLE.search(line):
+        codes = [f"U+{ord(character):04X}" for character in text[: most // 4]]
+        return " ".join(codes) + ("…" if len(text) > len(codes) else "")
+    clusters = graphemes(line)
+    return "".join(clusters[:most]) + ("…" if len(clusters) > most else "")
