@@ -130,6 +130,7 @@ def test_csv_cells_that_a_spreadsheet_would_run_are_harmless(write, tmp_path):
                 assert cell[:1] not in ("=", "+", "-", "@", "\t", "\r"), cell
     assert "'=HYPERLINK(1)" in text
     assert "'@x" in text
+    assert not any(cell == "'" for line in cells(text) for cell in line)  # a blank cell is blank
     assert "'-1" in text  # a note, not a number
 
 

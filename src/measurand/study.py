@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from measurand.folders import in_place_of, write_file
 from measurand.result import MeasurandError, Result
+from measurand.spreadsheets import harmless
 
 MANIFEST: Final = "manifest.json"
 PAGE: Final = "report.html"
@@ -236,9 +237,7 @@ def _cell(value: Any) -> str:
         return ""
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
-    text = str(value)
-    # A leading apostrophe is how spreadsheets are told that a cell is text.
-    return f"'{text}" if text[:1] in "=+-@\t\r" and not isinstance(value, int | float) else text
+    return str(value) if isinstance(value, int) else harmless(str(value))
 
 
 def write_table(frame: Any, path: Path, name: str) -> None:
