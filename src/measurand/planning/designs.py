@@ -1,0 +1,395 @@
+"""Every layout of a panel within bounds, what it costs, and the cheapest one that reaches a precision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from measurand.result import MeasurandError, show_number
+from measurand.stats.inference import FloatArray, without_dust
+from measurand.stats.layouts import error_df, error_variance, exact_items, fitting, items_needed, rounded_up
+from measurand.stats.power import detectable
+
+#: crossed: every rater rates every item. rotating: every item is rated by some of the raters, from two up to all but
+#: one. nested: each rater has items of their own. All rate every system on an item, and all rate as many items.
+LAYOUTS: Final = ("crossed", "rotating", "nested")
+#: A panel of one rater, or one item, could never be audited.
+FEWEST: Final = 2
+
+#: Values in one block of designs by draws; bounds memory.
+_BLOCK: Final = 2**21
+#: Up to this many ratings for each item every number is tried on the draws, above it every tenth part more.
+_FINE: Final = 20
+#: Designs that are tried on all draws after the search on some of them.
+_FINALISTS: Final = 120
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What a panel costs, in any unit of money or time.
+
+    Parameters
+    ----------
+    rater, item, judgement : float
+        Of each rater (recruiting, training), each item (its making, and the systems' outputs to it), and each judgement
+        (one rating of one system's output by one rater); 0 or more. An item with its judgements must cost something.
+    n_systems : int
+        Systems that are rated on every item.
+    """
+
+    rater: float
+    item: float
+    judgement: float
+    n_systems: int
+
+    def of(self, n_raters: npt.ArrayLike, n_items: npt.ArrayLike, per_item: npt.ArrayLike) -> FloatArray:
+        """Return the cost of a panel; the sizes broadcast."""
+        raters, items, k = (np.asarray(x, dtype=float) for x in (n_raters, n_items, per_item))
+        return np.asarray(self.rater * raters + items * self.of_item(k))
+
+    def of_design(self, design: Design) -> float:
+        """Return the cost of a design, without rounding dust."""
+        return as_money(float(self.of(design.n_raters, design.n_items, design.per_item)))
+
+    def of_item(self, per_item: npt.ArrayLike) -> FloatArray:
+        """Return the cost of one item more and its judgements."""
+        return np.asarray(self.item + self.judgement * np.asarray(per_item, dtype=float) * self.n_systems)
+
+
+def as_money(cost: float) -> float:
+    """Return a cost to twelve digits: sums of tenths are tenths."""
+    return float(without_dust(np.array([cost]), largest=cost)[0])
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The largest panel that could be had."""
+
+    raters: int
+    items: int
+
+    def __str__(self) -> str:
+        return f"{show_number(self.raters)} raters and {show_number(self.items)} items"
+
+
+class Design(NamedTuple):
+    """A panel that could be: its layout, raters, items, and raters for each item."""
+
+    layout: str
+    n_raters: int
+    n_items: int
+    per_item: int
+
+    @property
+    def items_per_rater(self) -> int:
+        """How many items each rater rates."""
+        return self.n_items * self.per_item // self.n_raters
+
+    @property
+    def numbers(self) -> dict[str, FloatArray]:
+        """The effective numbers of its channels."""
+        sizes = {"rater": self.n_raters, "item": self.n_items, "cell": self.n_items * self.per_item}
+        return {name: np.array(float(size)) for name, size in sizes.items()}
+
+    def __str__(self) -> str:
+        raters, items = show_number(self.n_raters), show_number(self.n_items)
+        if self.layout == "crossed":
+            return f"crossed, {raters} raters who all rate {items} items"
+        if self.layout == "nested":
+            return f"nested, {raters} raters with {show_number(self.items_per_rater)} items of their own each"
+        return (
+            f"rotating, {raters} raters and {items} items, {self.per_item} raters for an item and "
+            f"{show_number(self.items_per_rater)} items for a rater"
+        )
+
+
+class Choices(NamedTuple):
+    """The designs of one layout apart from their numbers of items, which are multiples of `step`."""
+
+    layout: str
+    n_raters: FloatArray
+    per_item: FloatArray
+    step: FloatArray
+
+    def of(self, chosen: npt.NDArray[np.bool_] | npt.NDArray[np.intp] | slice) -> Choices:
+        """Return some of them."""
+        return Choices(self.layout, self.n_raters[chosen], self.per_item[chosen], self.step[chosen])
+
+    def numbers(self, n_items: FloatArray) -> dict[str, FloatArray]:
+        """Return the effective numbers of the channels at given numbers of items."""
+        return {"rater": self.n_raters, "item": n_items, "cell": n_items * self.per_item}
+
+    def design(self, at: int, n_items: float) -> Design:
+        """Return one of them with a number of items."""
+        return Design(self.layout, int(self.n_raters[at]), int(n_items), int(self.per_item[at]))
+
+
+def choices(layout: str, bounds: Bounds) -> Choices:
+    """Return every number of raters, and of raters for each item, that a layout can have within bounds.
+
+    Raises
+    ------
+    MeasurandError
+        If there is no such layout.
+    """
+    if layout not in LAYOUTS:
+        raise MeasurandError(f"layout {layout!r}; allowed are {', '.join(LAYOUTS)}")
+    raters = np.arange(FEWEST, bounds.raters + 1)
+    if layout == "rotating":
+        all_raters, per_item = np.tril_indices(bounds.raters + 1, -1)
+        both = (all_raters >= FEWEST + 1) & (per_item >= FEWEST)
+        all_raters, per_item = all_raters[both], per_item[both]
+    else:
+        all_raters, per_item = raters, raters if layout == "crossed" else np.ones_like(raters)
+    step = all_raters // np.gcd(all_raters, per_item)
+    return Choices(layout, all_raters.astype(float), per_item.astype(float), step.astype(float))
+
+
+def cheapest(
+    here: Choices, n_items: FloatArray, errors: Mapping[str, FloatArray], *, costs: Costs, bounds: Bounds
+) -> Design | None:
+    """Return the cheapest of the designs, None where none lies within bounds.
+
+    Parameters
+    ----------
+    here : Choices
+        The designs.
+    n_items : ndarray, shape (n_choices,)
+        Items that each needs; infinite where no number suffices.
+    errors : mapping
+        Channels: of designs that cost the same the one with the least error is taken, then the one with fewer raters.
+    costs, bounds
+        What is minimised, and where.
+    """
+    items = np.maximum(n_items, FEWEST)
+    at = np.flatnonzero(items <= bounds.items)
+    if at.size == 0:
+        return None
+    kept, items = here.of(at), items[at]
+    cost = costs.of(kept.n_raters, items, kept.per_item)
+    cost = without_dust(cost, largest=float(cost.max()))
+    best = int(np.lexsort((kept.n_raters, error_variance(errors, kept.numbers(items)), cost))[0])
+    return kept.design(best, float(items[best]))
+
+
+def reaching(
+    here: Choices, system: FloatArray, errors: Mapping[str, FloatArray], *, target: float, costs: Costs, bounds: Bounds
+) -> Design | None:
+    """Return the cheapest design whose coefficient reaches a target, by one set of components."""
+    needed = items_needed(system, errors, target=target, n_raters=here.n_raters, per_item=here.per_item, step=here.step)
+    return cheapest(here, needed, errors, costs=costs, bounds=bounds)
+
+
+def affordable(
+    here: Choices, errors: Mapping[str, FloatArray], *, budget: float, costs: Costs, bounds: Bounds
+) -> Design | None:
+    """Return the design of the least error that costs no more than a budget, None where there is none."""
+    left = np.maximum(budget - costs.rater * here.n_raters, 0.0) / costs.of_item(here.per_item)
+    items = np.minimum(np.floor(left * (1 + 1e-12) / here.step), bounds.items // here.step) * here.step
+    at = np.flatnonzero(items >= FEWEST)
+    if at.size == 0:
+        return None
+    kept, items = here.of(at), items[at]
+    error = error_variance(errors, kept.numbers(items))
+    best = int(np.lexsort((costs.of(kept.n_raters, items, kept.per_item), error))[0])
+    return kept.design(best, float(items[best]))
+
+
+class OverDraws(NamedTuple):
+    """What a target takes over draws of the components: the design that is sure to reach it, and each draw's cost."""
+
+    sure: Design | None
+    cost: FloatArray
+
+
+def over_draws(
+    here: Choices,
+    system: FloatArray,
+    errors: Mapping[str, FloatArray],
+    *,
+    target: float,
+    confidence: float,
+    costs: Costs,
+    bounds: Bounds,
+    searched: int,
+) -> OverDraws:
+    """Return the cheapest design whose lower limit reaches a target, and the cheapest cost by draw.
+
+    Parameters
+    ----------
+    here : Choices
+        Designs of one layout.
+    system : ndarray, shape (n_draws,)
+        Draws of the system variance.
+    errors : mapping
+        Draws of the channels.
+    target, confidence : float
+        The coefficient wanted, and the level of the two-sided interval whose lower end shall reach it.
+    costs, bounds
+        What is minimised, and where.
+    searched : int
+        Draws on which all designs are tried; the best of them are then tried on all draws.
+
+    Returns
+    -------
+    OverDraws
+        `cost`: of the cheapest design under each of the searched draws, infinite where none within bounds reaches the
+        target.
+    """
+    every = max(1, len(system) // searched)
+    thin = here.of(_thin(here.per_item))
+    needed, cost = _needed_by_draw(
+        thin, *_every(system, errors, every), target, confidence, costs, bounds, with_cost=True
+    )
+    rough = np.where(needed <= bounds.items, costs.of(thin.n_raters, needed, thin.per_item), np.inf)
+    order = np.argsort(rough, kind="stable")[: _FINALISTS // 2]
+    order = order[np.isfinite(rough[order])]
+    if order.size == 0:
+        return OverDraws(None, cost)
+    last = here.of(_around(here, thin.of(order)))
+    needed, _ = _needed_by_draw(last, system, errors, target, confidence, costs, bounds, with_cost=False)
+    means = {name: np.asarray(np.maximum(values, 0.0).mean()) for name, values in errors.items()}
+    return OverDraws(cheapest(last, needed, means, costs=costs, bounds=bounds), cost)
+
+
+def _every(
+    system: FloatArray, errors: Mapping[str, FloatArray], every: int
+) -> tuple[FloatArray, dict[str, FloatArray]]:
+    return system[::every], {name: values[::every] for name, values in errors.items()}
+
+
+def _thin(per_item: FloatArray) -> npt.NDArray[np.bool_]:
+    """Every small number of raters for an item, and every tenth part more of the large ones."""
+    kept, at = set(range(1, _FINE + 1)), float(_FINE)
+    largest = float(per_item.max(initial=0.0))
+    while at < largest:
+        at = math.ceil(at * 1.1)
+        kept.add(int(at))
+    crossed = len(np.unique(per_item)) == len(per_item)
+    return np.asarray(np.isin(per_item, list(kept)) | crossed)
+
+
+def _around(here: Choices, best: Choices) -> npt.NDArray[np.intp]:
+    """Return the positions of the best designs and of those beside them that the thin search passed over."""
+    wanted: dict[int, None] = {}
+    for raters, k in zip(best.n_raters, best.per_item, strict=True):
+        near = (here.n_raters == raters) & (np.abs(here.per_item - k) <= (0 if k < _FINE else 0.1 * k))
+        wanted |= dict.fromkeys(map(int, np.flatnonzero(near)))
+    return np.array(list(wanted)[:_FINALISTS], dtype=np.intp)
+
+
+def _needed_by_draw(
+    here: Choices,
+    system: FloatArray,
+    errors: Mapping[str, FloatArray],
+    target: float,
+    confidence: float,
+    costs: Costs,
+    bounds: Bounds,
+    *,
+    with_cost: bool,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the items of each design at which the lower limit reaches the target, and each draw's cheapest cost."""
+    n_draws = len(system)
+    # So many draws may miss for the interpolated quantile at the lower tail to reach the target all the same.
+    reached = n_draws - 1 - math.floor((n_draws - 1) * (1 - confidence) / 2)
+    sure, cost = np.empty(len(here.n_raters)), np.full(n_draws, np.inf)
+    rows = max(1, _BLOCK // n_draws)
+    for start in range(0, len(sure), rows):
+        part = here.of(slice(start, start + rows))
+        raters, per_item, step = (x[:, None] for x in (part.n_raters, part.per_item, part.step))
+        exact = exact_items(system, errors, target=target, n_raters=raters, per_item=per_item)
+        # Rounding up keeps the order, so that the draws are sorted before it: whole numbers tie, which is slow.
+        sure[start : start + rows] = rounded_up(np.partition(exact, reached, axis=1)[:, reached], part.step)
+        if with_cost:
+            items = np.maximum(rounded_up(exact, step), FEWEST)
+            items[items > bounds.items] = np.inf
+            cost = np.minimum(cost, costs.of(raters, items, per_item).min(axis=0))
+    return np.where(sure <= bounds.items, sure, np.inf), cost
+
+
+def finding_difference(
+    here: Choices,
+    errors: Mapping[str, FloatArray],
+    *,
+    difference: float,
+    power: float,
+    alpha: float,
+    costs: Costs,
+    bounds: Bounds,
+) -> Design | None:
+    """Return the cheapest design that finds a difference between two systems with a given power.
+
+    Parameters
+    ----------
+    here : Choices
+        Designs of one layout.
+    errors : mapping
+        Relative channels.
+    difference : float
+        The true difference, in scale units, above 0.
+    power, alpha : float
+        Power wanted, and the level of the two-sided test.
+    costs, bounds
+        What is minimised, and where.
+    """
+    a, b = errors["rater"] / here.n_raters, errors["item"] + errors["cell"] / here.per_item
+    least = np.ceil(FEWEST / here.step) * here.step
+
+    def fits(items: FloatArray) -> npt.NDArray[np.bool_]:
+        error = np.sqrt(2 * error_variance(errors, here.numbers(items)))
+        return np.asarray(factor(items) * error <= difference * (1 + 1e-12))
+
+    def factor(items: FloatArray) -> FloatArray:
+        sizes = {"n_items": items, "n_raters": here.n_raters, "per_item": here.per_item}
+        return detectable(error_df(errors, n_systems=costs.n_systems, **sizes), power=power, alpha=alpha)
+
+    factors: FloatArray = detectable(np.full(len(a), np.inf), power=power, alpha=alpha)
+    items = least
+    # Items decide degrees of freedom, which decide items: a few rounds settle both.
+    for _ in range(20):
+        items = np.maximum(rounded_up(fitting(b, difference**2 / (2 * factors**2) - a), here.step), least)
+        items = np.minimum(items, np.ceil(2 * bounds.items / here.step) * here.step)
+        factors = factor(items)
+    for _ in range(20):
+        items = np.where(fits(items), items, items + here.step)
+    for _ in range(20):
+        fewer = np.maximum(items - here.step, least)
+        items = np.where(fits(items) & fits(fewer), fewer, items)
+    return cheapest(here, np.where(fits(items), items, np.inf), errors, costs=costs, bounds=bounds)
+
+
+def checked(costs: Costs, layouts: Sequence[str], bounds: Bounds) -> None:
+    """Refuse costs, layouts and bounds with which nothing can be planned.
+
+    Raises
+    ------
+    MeasurandError
+        Saying what was given and what is allowed.
+    """
+    for name, value in (("a rater", costs.rater), ("an item", costs.item), ("a judgement", costs.judgement)):
+        if not (math.isfinite(value) and value >= 0):
+            raise MeasurandError(f"the cost of {name} is {value:g}; give a number of 0 or more")
+    if costs.item + costs.judgement == 0:
+        raise MeasurandError(
+            "items and judgements cost nothing, so that as many as there are would be had; give a cost of an item or "
+            "of a judgement above 0"
+        )
+    if not layouts:
+        raise MeasurandError(f"no layout to plan; allowed are {', '.join(LAYOUTS)}")
+    for layout in layouts:
+        choices(layout, Bounds(FEWEST, FEWEST))
+    for name, most in (("raters", bounds.raters), ("items", bounds.items)):
+        if most < FEWEST:
+            raise MeasurandError(f"at most {most} {name}; a panel needs {FEWEST}")
+    if bounds.raters > MOST_RATERS:
+        raise MeasurandError(f"at most {bounds.raters:,} raters; designs are tried up to {MOST_RATERS:,}")
+
+
+#: Raters up to which every number of them, and of raters for an item, is tried.
+MOST_RATERS: Final = 1_000

@@ -1,0 +1,220 @@
+"""What a plan answers: can the target be reached, does another layout pay, which difference can be found?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from measurand.result import Finding, Key, Row, Verdict, show_number
+from measurand.sentences import percent, share, short, spread_of
+
+#: Share of the error variance that the best layout for the same money must save to be worth a word.
+SAVING: Final = 0.2
+_BRENNAN: Final = "Brennan (2001), Generalizability Theory, section 4.1.3"
+
+
+def _pick(rows: Sequence[Row], statistic: str, keys: Mapping[str, Key]) -> list[Row]:
+    wanted = keys.items()
+    return [row for row in rows if row.statistic == statistic and all(row.keys.get(k, "") == v for k, v in wanted)]
+
+
+def _unbiased(rows: Sequence[Row]) -> str:
+    return next((str(row.keys["estimator"]) for row in rows if row.keys["estimator"] != "plugin"), "anova")
+
+
+def design_in_words(keys: Mapping[str, Key]) -> str:
+    """Return a design as a sentence has it."""
+    raters, items, each = (int(keys.get(name, 0)) for name in ("at_raters", "at_items", "at_items_per_rater"))
+    layout = keys["layout"]
+    if layout == "crossed":
+        return f"crossed, {show_number(raters)} raters who all rate {show_number(items)} items"
+    if layout == "nested":
+        return f"nested, {show_number(raters)} raters with {show_number(each)} items of their own each"
+    return (
+        f"rotating, {show_number(raters)} raters who rate {show_number(each)} of {show_number(items)} items each, "
+        f"{show_number(raters * each // items)} raters for an item"
+    )
+
+
+def target_reachable(rows: Sequence[Row], criterion: str, *, target: float, of: str, bounds: str) -> Finding:
+    """Return whether a panel within bounds reaches the target: pass with confidence, warn by the estimate alone."""
+    name, letter = "target-reachable", "G" if of == "g" else "Phi"
+    question = f"Would a panel within {bounds} reach {letter} {short(target)}?"
+    unbiased = _unbiased(rows)
+
+    def answer(verdict: Verdict, statement: str, remedy: str, where: Sequence[Row]) -> Finding:
+        return Finding(
+            name, question, verdict, statement, remedy, criterion, [row.reference() for row in where], _BRENNAN
+        )
+
+    (needed, *_) = _pick(rows, "cost_needed", {"estimator": unbiased, "layout": ""})
+    if needed.undefined:
+        no_systems = needed.undefined.startswith("no systems")
+        verdict: Verdict = "not_applicable" if no_systems else "undetermined"
+        remedy = "" if no_systems else "Rate a small panel of several systems, items and raters first."
+        return answer(verdict, f"Not determined: {needed.undefined}.", remedy, [needed])
+    by_estimate = [
+        row for row in _pick(rows, "cost", {"estimator": unbiased, "basis": "estimate"}) if not row.undefined
+    ]
+    sure = [row for row in _pick(rows, "cost", {"estimator": unbiased, "basis": "lower_limit"}) if not row.undefined]
+    level = percent(needed.confidence)
+    if sure:
+        also = ""
+        if by_estimate:
+            also = f"; by the estimate alone {short(by_estimate[0].estimate)} would do"
+        statement = (
+            f"With {level} confidence {letter} {short(target)} costs {short(sure[0].estimate)}: "
+            f"{design_in_words(sure[0].keys)}{also}."
+        )
+        return answer("pass", statement, "", [sure[0], *by_estimate[:1], needed])
+    if by_estimate:
+        chance = _pick(rows, "probability_reached", dict(by_estimate[0].keys))
+        statement = (
+            f"By the estimate {letter} {short(target)} costs {short(by_estimate[0].estimate)} "
+            f"({level} range {spread_of(needed)}): {design_in_words(by_estimate[0].keys)}; but it is reached in only "
+            f"{share(chance[0].estimate)} of what the first panel leaves possible."
+        )
+        remedy = (
+            "Rate a larger first panel, with more raters and systems above all, before money is spent on this: the "
+            "components are not known well enough to promise it."
+        )
+        return answer("warn", statement, remedy, [by_estimate[0], *chance, needed])
+    reason = _pick(rows, "cost", {"estimator": unbiased, "basis": "estimate"})
+    why = reason[0].undefined.partition(": ")[2] if reason else ""
+    plugin = [row for row in _pick(rows, "cost", {"estimator": "plugin", "basis": "estimate"}) if not row.undefined]
+    beside = ""
+    if plugin:
+        beside = (
+            f" The plug-in estimator, which takes the spread of the system means for differences between systems, "
+            f"would promise it for {short(plugin[0].estimate)}."
+        )
+    least = needed.low
+    left = ""
+    if least is not None and math.isfinite(least):
+        left = f" The {level} range of what it could cost runs from {short(least)} to no price at all."
+    statement = f"No layout does: {why}.{left}{beside}"
+    remedy = (
+        "More raters or items of this kind do not help. Compare systems that differ more, sharpen the instructions, or "
+        "rate a first panel that can show differences."
+    )
+    return answer("fail", statement, remedy, [*reason[:1], *plugin[:1], needed])
+
+
+def layout_pays(rows: Sequence[Row], criterion: str) -> Finding:
+    """Return whether another layout would have bought less error for what the panel cost: warn from `SAVING` on."""
+    name, question = "layout-pays", "Would the same money have bought more in another layout?"
+    unbiased = _unbiased(rows)
+    own = _pick(rows, "error_variance", {"estimator": unbiased, "basis": "as_rated"})
+    others = _pick(rows, "error_variance", {"estimator": unbiased, "basis": "same_cost"})
+    if not own or not others or own[0].estimate == 0:
+        undefined = [row for row in rows if row.undefined and row.statistic in ("cost_needed", "cost")]
+        reason = undefined[0].undefined if undefined else "the ratings have no error to lessen"
+        verdict: Verdict = "not_applicable" if reason.startswith("no systems") else "undetermined"
+        return Finding(name, question, verdict, f"Not determined: {reason}.", "", criterion)
+    best = min(others, key=lambda row: row.estimate)
+    saved = 1 - best.estimate / own[0].estimate
+    coefficients = [
+        row
+        for row in rows
+        if row.statistic in ("g", "phi")
+        and row.keys["estimator"] == unbiased
+        and row.keys["basis"] in ("as_rated", "same_cost")
+        and row.keys["layout"] in ("as_rated", best.keys["layout"])
+    ]
+    where = [row.reference() for row in (own[0], best, *coefficients)]
+    what = "differences between systems" if own[0].keys["of"] == "g" else "the systems' levels"
+    if saved < SAVING:
+        statement = (
+            f"For the same cost the best layout ({design_in_words(best.keys)}) would lower the error variance of "
+            f"{what} by {share(max(saved, 0.0))}, from {short(own[0].estimate)}."
+        )
+        return Finding(name, question, "pass", statement, "", criterion, where, _BRENNAN)
+    of_g = ""
+    if len(coefficients) == 2 and not math.isnan(coefficients[1].estimate) and coefficients[1].estimate > 0:
+        letter = "G" if coefficients[0].statistic == "g" else "Phi"
+        of_g = f", and {letter} from {short(coefficients[0].estimate)} to {short(coefficients[1].estimate)}"
+    statement = (
+        f"For the same cost, {design_in_words(best.keys)} would bring the error variance of {what} "
+        f"from {short(own[0].estimate)} to {short(best.estimate)} ({share(saved)} less){of_g}."
+    )
+    remedy = "Spread the judgements over more raters, each with fewer items; `measurand plan … --draw` deals them out."
+    return Finding(name, question, "warn", statement, remedy, criterion, where, _BRENNAN)
+
+
+def difference_detectable(rows: Sequence[Row], criterion: str, *, difference: float | None, target: float) -> Finding:
+    """Return whether the panel finds a difference; without one asked for, one as large as its whole leaderboard."""
+    name = "difference-detectable"
+    question = (
+        f"Could this panel find a difference of {short(difference)} between two systems?"
+        if difference is not None
+        else "Could this panel find a difference as large as that between its best and its worst system?"
+    )
+    source = "Judd, Westfall & Kenny (2017), Annual Review of Psychology 68, 601-625"
+    smallest = _pick(rows, "smallest_difference", {"unit": "item+rater"})
+    if not smallest or smallest[0].undefined:
+        reason = smallest[0].undefined if smallest else "the numbers that it needs are missing"
+        verdict: Verdict = "not_applicable" if reason.startswith("no systems") else "undetermined"
+        return Finding(name, question, verdict, f"Not determined: {reason}.", "", criterion, [], source)
+    least = smallest[0]
+    size = (
+        f"The smallest difference that it finds with {percent(target)} power is {short(least.estimate)} "
+        f"({spread_of(least)}), items and raters being random"
+    )
+    by_item = _pick(rows, "smallest_difference", {"unit": "item"})
+    aside = f"; with these very raters it is {short(by_item[0].estimate)}" if by_item else ""
+    if difference is None:
+        span = _pick(rows, "span_of_systems", {})[0]
+        verdict = "pass" if least.estimate <= span.estimate else "fail"
+        statement = f"{size}{aside}; the whole leaderboard spans {short(span.estimate)}."
+        remedy = "" if verdict == "pass" else "Ask for what it would take: `measurand plan … --difference D`."
+        where = [row.reference() for row in (least, span, *by_item)]
+        return Finding(name, question, verdict, statement, remedy, criterion, where, source)
+    power = _pick(rows, "power", {"unit": "item+rater", "layout": "as_rated"})[0]
+    designs = [row for row in _pick(rows, "cost", {"difference": difference}) if not row.undefined]
+    designs.sort(key=lambda row: row.estimate)
+    statement = f"It finds it with a power of {short(power.estimate)} ({spread_of(power)}). {size}{aside}."
+    where = [row.reference() for row in (power, least, *by_item, *designs[:1])]
+    if power.estimate >= target:
+        return Finding(name, question, "pass", statement, "", criterion, where, source)
+    if designs:
+        remedy = f"It would take {design_in_words(designs[0].keys)}, at a cost of {short(designs[0].estimate)}."
+        return Finding(name, question, "warn", statement, remedy, criterion, where, source)
+    remedy = "No layout within the bounds finds it: allow for more raters and items, or look for larger differences."
+    return Finding(name, question, "fail", statement, remedy, criterion, where, source)
+
+
+def facets_reliable(rows: Sequence[Row], criterion: str, *, target: float) -> Finding:
+    """Return whether a design reaches a target of G at its own sizes, what its error is made of, and what would."""
+    name, question = "facets-reliable", f"Does this design reach G {short(target)}, and which facet costs it most?"
+    g = next(row for row in rows if row.statistic == "g")
+    if g.undefined:
+        return Finding(name, question, "undetermined", f"Not determined: {g.undefined}.", "", criterion, [], _BRENNAN)
+    shares = sorted((row for row in rows if row.statistic == "error_share"), key=lambda row: -row.estimate)
+    needed = sorted(_pick(rows, "levels_needed", {}), key=lambda row: row.estimate)
+    statement = f"G is {short(g.estimate)} ({spread_of(g)}) at {g.keys['at']}"
+    if shares:
+        statement += f"; {shares[0].keys['component']} makes {share(shares[0].estimate)} of the error"
+    verdict: Verdict = "pass" if (g.low or 0.0) >= target else "warn" if g.estimate >= target else "fail"
+    remedy = ""
+    if verdict != "pass":
+        enough = [row for row in needed if not math.isinf(row.estimate) and row.estimate > 1]
+        ways = [
+            f"{short(row.estimate)} levels of {row.keys['component']} ({spread_of(row)})"
+            for row in enough
+            if row.estimate > _size(g, str(row.keys["component"]))
+        ]
+        remedy = (
+            f"One of these alone would reach it: {', '.join(ways)}."
+            if ways
+            else "No single facet reaches it, however many levels it has: raise several, or compare what differs more."
+            if verdict == "fail"
+            else "The range still reaches below the target: more levels of the facet that costs most would narrow it."
+        )
+    where = [row.reference() for row in (g, *shares[:1], *needed)]
+    return Finding(name, question, verdict, f"{statement}.", remedy, criterion, where, _BRENNAN)
+
+
+def _size(g: Row, facet: str) -> float:
+    told = dict(part.split("=") for part in str(g.keys["at"]).split(", "))
+    return float(told[facet])

@@ -1,0 +1,288 @@
+"""The rows of a plan: the panel itself, the cheapest designs for a target, the best for the same cost, the front."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from measurand.planning.designs import (
+    Bounds,
+    Choices,
+    Costs,
+    Design,
+    OverDraws,
+    affordable,
+    as_money,
+    choices,
+    over_draws,
+    reaching,
+)
+from measurand.planning.measured import PLUGIN_NOTE, UNIT, Measured
+from measurand.result import Key, Row
+from measurand.sentences import joined, share, short
+from measurand.stats.inference import FloatArray, percentile_interval
+from measurand.stats.layouts import error_variance
+from measurand.stats.reliability import coefficient
+
+#: Values of the coefficient at which the front of cost against reliability is shown.
+LEVELS: Final = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+#: Draws on which every design is tried; the best are then tried on all draws.
+SEARCHED: Final = 1_000
+_NOTHING_VARIES: Final = "neither systems nor errors vary"
+_SHARE_NOTE: Final = "share of the draws of the pivotal quantities in which this design reaches the target"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of every panel: the coefficient and its target, costs, layouts, bounds, level of intervals."""
+
+    of: str
+    target: float
+    costs: Costs
+    layouts: Sequence[str]
+    bounds: Bounds
+    confidence: float
+
+
+def rows_of(about: Measured, asked: Asked) -> list[Row]:
+    """Return all rows of one panel, or the one that says why nothing can be planned from it."""
+    if about.fault:
+        keys = _keys(about, asked, about.unbiased, target=asked.target)
+        return [Row("plan", keys, "cost_needed", np.nan, undefined=about.fault, **_sample(about))]
+    every = {layout: choices(layout, asked.bounds) for layout in asked.layouts}
+    drawn = {
+        layout: over_draws(
+            here,
+            about.drawn_system,
+            about.drawn_errors,
+            target=asked.target,
+            confidence=asked.confidence,
+            costs=asked.costs,
+            bounds=asked.bounds,
+            searched=SEARCHED,
+        )
+        for layout, here in every.items()
+    }
+    rows = _as_rated(about, asked)
+    for estimator in about.estimators:
+        rows += _by_estimate(about, asked, estimator, every, drawn)
+    rows += _sure(about, asked, drawn)
+    rows += _same_cost(about, asked, every)
+    for estimator in about.estimators:
+        rows += _front(about, asked, estimator, every)
+    return rows
+
+
+def _sample(about: Measured) -> dict[str, Any]:
+    return {"n_items": about.panel.n_items, "n_raters": about.panel.n_raters}
+
+
+def _keys(
+    about: Measured,
+    asked: Asked,
+    estimator: str,
+    *,
+    layout: str = "",
+    basis: str = "",
+    target: float | str = "",
+) -> dict[str, Key]:
+    keys: dict[str, Key] = {"criterion": about.panel.criterion, "of": asked.of, "layout": layout}
+    keys |= {"estimator": estimator, "target": target, "basis": basis}
+    return {name: value for name, value in keys.items() if value != "" or name == "criterion"}
+
+
+def _sized(keys: dict[str, Key], design: Design) -> dict[str, Key]:
+    return keys | {
+        "at_raters": design.n_raters,
+        "at_items": design.n_items,
+        "at_items_per_rater": design.items_per_rater,
+    }
+
+
+def _inferred(
+    about: Measured,
+    asked: Asked,
+    keys: dict[str, Key],
+    statistic: str,
+    value: float,
+    drawn: FloatArray,
+    note: str = "",
+) -> Row:
+    """Return a row with the interval of its draws; the plug-in has none and says why."""
+    if np.isnan(value):
+        return Row("plan", keys, statistic, value, undefined=_NOTHING_VARIES, **_sample(about))
+    if keys["estimator"] == "plugin":
+        return Row("plan", keys, statistic, value, note=_and(note, PLUGIN_NOTE), **_sample(about))
+    interval = percentile_interval(drawn, confidence=asked.confidence)
+    ends = (interval.low, interval.high, asked.confidence, about.found.method, UNIT)
+    return Row("plan", keys, statistic, value, *ends, note=note, **_sample(about))
+
+
+def _and(*notes: str) -> str:
+    return joined(*filter(None, notes))
+
+
+def _design_rows(about: Measured, asked: Asked, keys: dict[str, Key], design: Design) -> list[Row]:
+    """Return the coefficient of a design, its cost, and whatever else its basis asks for."""
+    estimator, basis = str(keys["estimator"]), keys["basis"]
+    system, parts = about.estimators[estimator]
+    keys = _sized(keys, design)
+    error = error_variance(about.errors(estimator), design.numbers)
+    drawn_error = error_variance(about.drawn_errors, design.numbers)
+    drawn = coefficient(about.drawn_system, drawn_error)
+    value = float(coefficient(np.array(system), error))
+    rows = [_inferred(about, asked, keys, asked.of, value, drawn, _lost(parts))]
+    if basis == "same_cost":
+        rows.append(_inferred(about, asked, keys, "error_variance", float(error), drawn_error))
+    rows.append(Row("plan", keys, "cost", _cost(design, asked)))
+    rows.append(Row("plan", keys, "n_judgements", design.n_items * design.per_item * asked.costs.n_systems))
+    if basis in ("estimate", "lower_limit") and estimator != "plugin":
+        reached = float((drawn >= asked.target * (1 - 1e-12)).mean())
+        rows.append(Row("plan", keys, "probability_reached", reached, note=_SHARE_NOTE))
+    return rows
+
+
+def _lost(parts: Mapping[str, FloatArray]) -> str:
+    lost = [name for name, part in parts.items() if part < 0]
+    return f"negative components count as 0: {', '.join(lost)}" if lost else ""
+
+
+def _as_rated(about: Measured, asked: Asked) -> list[Row]:
+    """Return the panel itself, as it was rated."""
+    panel = about.panel
+    own: dict[str, Key] = {"at_raters": panel.n_raters, "at_items": panel.n_items}
+    if panel.is_complete:
+        own["at_items_per_rater"] = panel.n_items
+    drawn_error = about.error_as_rated(about.found.pivots)
+    drawn = coefficient(about.drawn_system, drawn_error)
+    rows = []
+    for estimator, (system, parts) in about.estimators.items():
+        keys = _keys(about, asked, estimator, layout="as_rated", basis="as_rated") | own
+        error = about.error_as_rated(parts)
+        value = float(coefficient(np.array(system), error))
+        rows.append(_inferred(about, asked, keys, asked.of, value, drawn, _lost(parts)))
+        rows.append(_inferred(about, asked, keys, "error_variance", float(error), drawn_error))
+        rows.append(Row("plan", keys, "cost", _own_cost(about, asked)))
+        rows.append(Row("plan", keys, "n_judgements", len(panel.rating)))
+    return rows
+
+
+def _own_cost(about: Measured, asked: Asked) -> float:
+    panel, costs = about.panel, asked.costs
+    return as_money(costs.rater * panel.n_raters + costs.item * panel.n_items + costs.judgement * len(panel.rating))
+
+
+def _by_estimate(
+    about: Measured, asked: Asked, estimator: str, every: Mapping[str, Choices], drawn: Mapping[str, OverDraws]
+) -> list[Row]:
+    """Return the cheapest design of each layout, the cheapest layout first, and what a target costs at all."""
+    system, errors = np.array(about.estimators[estimator][0]), about.errors(estimator)
+    found = {
+        layout: reaching(here, system, errors, target=asked.target, costs=asked.costs, bounds=asked.bounds)
+        for layout, here in every.items()
+    }
+    rows: list[Row] = []
+    needed: dict[str, float] = {}
+    for layout in _cheapest_first(found, asked):
+        design = found[layout]
+        needed[layout] = _cost(design, asked)
+        keys = _keys(about, asked, estimator, layout=layout, basis="estimate", target=asked.target)
+        if design is None:
+            reason = _why_none(float(system), errors, every[layout], asked)
+            rows.append(Row("plan", keys, "cost", np.nan, undefined=reason, **_sample(about)))
+        else:
+            rows += _design_rows(about, asked, keys, design)
+    costs = {layout: drawn[layout].cost for layout in needed}
+    # The cheapest of all layouts comes first: what the target costs, whichever layout it takes.
+    every_layout = np.min(np.column_stack(list(costs.values())), axis=1)
+    for layout, value, draws in [
+        ("", min(needed.values()), every_layout),
+        *((layout, needed[layout], costs[layout]) for layout in needed),
+    ]:
+        keys = _keys(about, asked, estimator, layout=layout, target=asked.target)
+        note = f"no design within {asked.bounds} reaches the target in {share(float(np.isinf(draws).mean()))} of the "
+        row = _inferred(
+            about, asked, keys, "cost_needed", value, draws, "" if estimator == "plugin" else note + "draws"
+        )
+        rows.append(row)
+    return rows
+
+
+def _cost(design: Design | None, asked: Asked) -> float:
+    return float("inf") if design is None else asked.costs.of_design(design)
+
+
+def _cheapest_first(found: Mapping[str, Design | None], asked: Asked) -> list[str]:
+    return sorted(found, key=lambda layout: (_cost(found[layout], asked), asked.layouts.index(layout)))
+
+
+def _why_none(system: float, errors: Mapping[str, FloatArray], here: Choices, asked: Asked) -> str:
+    """Return why no design of a layout reaches the target."""
+    if len(here.n_raters) == 0:
+        return f"no {here.layout} layout lies within {asked.bounds}"
+    if system <= 0:
+        return (
+            f"no {here.layout} layout does: the system variance is estimated at {short(system)}, and systems that do "
+            "not differ are ranked by chance, however many rate them"
+        )
+    items = np.floor(asked.bounds.items / here.step) * here.step
+    with np.errstate(divide="ignore"):
+        best = coefficient(np.array(system), error_variance(errors, here.numbers(items)))
+    of = "G" if asked.of == "g" else "Phi"
+    return f"no {here.layout} layout does: within {asked.bounds} {of} is at most {short(float(np.nanmax(best)))}"
+
+
+def _sure(about: Measured, asked: Asked, drawn: Mapping[str, OverDraws]) -> list[Row]:
+    """Return the cheapest design of each layout whose lower limit reaches the target."""
+    rows: list[Row] = []
+    found = {layout: one.sure for layout, one in drawn.items()}
+    for layout in _cheapest_first(found, asked):
+        design = found[layout]
+        keys = _keys(about, asked, about.unbiased, layout=layout, basis="lower_limit", target=asked.target)
+        if design is not None:
+            rows += _design_rows(about, asked, keys, design)
+            continue
+        missed = share(float(np.isinf(drawn[layout].cost).mean()))
+        reason = (
+            f"no {layout} layout within {asked.bounds} does with confidence: in {missed} of the draws none reaches the "
+            "target at all"
+        )
+        rows.append(Row("plan", keys, "cost", np.nan, undefined=reason, **_sample(about)))
+    return rows
+
+
+def _same_cost(about: Measured, asked: Asked, every: Mapping[str, Choices]) -> list[Row]:
+    """Return the design of least error of each layout that costs no more than the panel did."""
+    rows: list[Row] = []
+    budget = _own_cost(about, asked)
+    for estimator in about.estimators:
+        for layout, here in every.items():
+            design = affordable(here, about.errors(estimator), budget=budget, costs=asked.costs, bounds=asked.bounds)
+            keys = _keys(about, asked, estimator, layout=layout, basis="same_cost")
+            if design is None:
+                reason = f"no {layout} layout within {asked.bounds} costs so little"
+                rows.append(Row("plan", keys, "cost", np.nan, undefined=reason, **_sample(about)))
+            else:
+                rows += _design_rows(about, asked, keys, design)
+    return rows
+
+
+def _front(about: Measured, asked: Asked, estimator: str, every: Mapping[str, Choices]) -> list[Row]:
+    """Return for each level the cheapest design of any layout that reaches it; nothing is both cheaper and better."""
+    system, errors = np.array(about.estimators[estimator][0]), about.errors(estimator)
+    rows: list[Row] = []
+    for level in LEVELS:
+        found = [
+            design
+            for here in every.values()
+            if (design := reaching(here, system, errors, target=level, costs=asked.costs, bounds=asked.bounds))
+        ]
+        if not found:
+            break
+        design = min(found, key=lambda one: (_cost(one, asked), float(error_variance(errors, one.numbers))))
+        keys = _keys(about, asked, estimator, layout=design.layout, basis="front", target=level)
+        rows += _design_rows(about, asked, keys, design)
+    return rows

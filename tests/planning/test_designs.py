@@ -1,0 +1,164 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from measurand.planning.designs import (
+    LAYOUTS,
+    Bounds,
+    Costs,
+    affordable,
+    checked,
+    choices,
+    finding_difference,
+    over_draws,
+    reaching,
+)
+from measurand.result import MeasurandError
+from measurand.stats.inference import stream
+from measurand.stats.layouts import error_df
+from measurand.stats.power import detectable
+
+BOUNDS = Bounds(9, 60)
+variances = st.floats(0.01, 1)
+errors_of = st.fixed_dictionaries({"rater": variances, "item": variances, "cell": variances})
+costs_of = st.builds(
+    Costs, st.sampled_from([0.0, 3.0, 50.0]), st.sampled_from([0.0, 1.0]), st.sampled_from([0.1, 1.0]), st.just(4)
+)
+
+
+def arrays(errors):
+    return {name: np.array(value) for name, value in errors.items()}
+
+
+@given(errors_of, variances, costs_of, st.sampled_from(LAYOUTS), st.sampled_from([0.5, 0.8]))
+def test_no_design_that_reaches_the_target_is_cheaper(brute, errors, system, costs, layout, target):
+    found = reaching(
+        choices(layout, BOUNDS), np.array(system), arrays(errors), target=target, costs=costs, bounds=BOUNDS
+    )
+    room = system * (1 - target) / target
+    enough = [
+        design
+        for design in brute.every(layout, BOUNDS.raters, BOUNDS.items)
+        if brute.error(errors, *design) <= room * (1 + 1e-11)
+    ]
+    if found is None:
+        assert not enough
+        return
+    cheapest = min(float(costs.of(*design)) for design in enough)
+    assert float(costs.of(found.n_raters, found.n_items, found.per_item)) == pytest.approx(cheapest)
+    assert (found.n_raters, found.n_items, found.per_item) in enough
+    assert found.items_per_rater * found.n_raters == found.n_items * found.per_item
+
+
+@given(errors_of, costs_of, st.sampled_from(LAYOUTS), st.floats(20, 500))
+def test_nothing_of_a_layout_that_costs_no_more_has_less_error(brute, errors, costs, layout, budget):
+    found = affordable(choices(layout, BOUNDS), arrays(errors), budget=budget, costs=costs, bounds=BOUNDS)
+    within = [
+        design
+        for design in brute.every(layout, BOUNDS.raters, BOUNDS.items)
+        if float(costs.of(*design)) <= budget * (1 + 1e-12)
+    ]
+    if found is None:
+        assert not within
+        return
+    best = min(brute.error(errors, *design) for design in within)
+    assert brute.error(errors, found.n_raters, found.n_items, found.per_item) == pytest.approx(best)
+
+
+@given(errors_of, costs_of, st.sampled_from(LAYOUTS), st.sampled_from([0.5, 1.0, 2.0]))
+def test_no_design_that_finds_the_difference_is_cheaper(brute, errors, costs, layout, difference):
+    asked = {"difference": difference, "power": 0.8, "alpha": 0.05, "costs": costs, "bounds": BOUNDS}
+    found = finding_difference(choices(layout, BOUNDS), arrays(errors), **asked)
+    enough = []
+    for raters, items, k in brute.every(layout, BOUNDS.raters, BOUNDS.items):
+        df = error_df(arrays(errors), n_systems=4, n_items=items, n_raters=raters, per_item=k)
+        least = float(detectable(df, power=0.8, alpha=0.05)) * np.sqrt(2 * brute.error(errors, raters, items, k))
+        if least <= difference * (1 + 1e-11):
+            enough.append((raters, items, k))
+    if found is None:
+        assert not enough
+        return
+    cheapest = min(float(costs.of(*design)) for design in enough)
+    assert float(costs.of(found.n_raters, found.n_items, found.per_item)) == pytest.approx(cheapest)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_sure_design_reaches_the_target_in_so_many_draws_and_no_cheaper_one_does(brute, layout):
+    rng = stream(4, "draws")
+    draws = {name: rng.chisquare(9, 900) / 9 * size for name, size in (("rater", 0.1), ("item", 0.1), ("cell", 0.5))}
+    system = rng.chisquare(9, 900) / 9 * 0.6
+    costs = Costs(20, 1, 0.5, 4)
+    found = over_draws(
+        choices(layout, BOUNDS),
+        system,
+        draws,
+        target=0.7,
+        confidence=0.9,
+        costs=costs,
+        bounds=BOUNDS,
+        searched=900,
+    )
+
+    def low(raters, items, k):
+        error = brute.error(draws, raters, items, k)
+        return np.quantile(system / (system + error), 0.05, method="lower")
+
+    enough = [design for design in brute.every(layout, BOUNDS.raters, BOUNDS.items) if low(*design) >= 0.7]
+    assert found.sure is not None
+    cheapest = min(float(costs.of(*design)) for design in enough)
+    assert costs.of_design(found.sure) == pytest.approx(cheapest)
+    one = found.cost[17]
+    reached = [
+        float(costs.of(*design))
+        for design in brute.every(layout, BOUNDS.raters, BOUNDS.items)
+        if brute.error({name: values[17] for name, values in draws.items()}, *design) <= system[17] * 3 / 7
+    ]
+    assert one == pytest.approx(min(reached, default=np.inf))
+
+
+def test_the_search_on_few_draws_is_settled_on_all_of_them(brute):
+    rng = stream(5, "draws")
+    draws = {name: rng.chisquare(5, 20_000) / 5 * size for name, size in (("rater", 0.1), ("item", 0.1), ("cell", 0.5))}
+    system = rng.chisquare(9, 20_000) / 9 * 0.6
+    found = over_draws(
+        choices("rotating", BOUNDS),
+        system,
+        draws,
+        target=0.6,
+        confidence=0.95,
+        costs=Costs(20, 1, 0.5, 4),
+        bounds=BOUNDS,
+        searched=200,
+    )
+    assert found.sure is not None
+    error = brute.error(draws, found.sure.n_raters, found.sure.n_items, found.sure.per_item)
+    assert np.quantile(system / (system + error), 0.025) >= 0.6
+    assert len(found.cost) == 200
+
+
+def test_a_rater_in_a_rotating_layout_never_rates_an_item_twice_and_everybody_rates_as_much():
+    for layout in LAYOUTS:
+        here = choices(layout, Bounds(30, 100))
+        each = here.step * here.per_item / here.n_raters
+        assert (each == each.astype(int)).all()
+        assert (here.per_item <= here.n_raters).all()
+        assert (here.n_raters >= 2).all()
+
+
+@pytest.mark.parametrize(
+    ("costs", "layouts", "bounds", "said"),
+    [
+        (Costs(-1, 1, 1, 2), LAYOUTS, BOUNDS, "the cost of a rater is -1"),
+        (Costs(0, np.nan, 1, 2), LAYOUTS, BOUNDS, "the cost of an item is nan"),
+        (Costs(5, 0, 0, 2), LAYOUTS, BOUNDS, "items and judgements cost nothing"),
+        (Costs(0, 1, 1, 2), [], BOUNDS, "no layout to plan"),
+        (Costs(0, 1, 1, 2), ["square"], BOUNDS, "layout 'square'; allowed are crossed, rotating, nested"),
+        (Costs(0, 1, 1, 2), LAYOUTS, Bounds(1, 60), "at most 1 raters; a panel needs 2"),
+        (Costs(0, 1, 1, 2), LAYOUTS, Bounds(9, 1), "at most 1 items; a panel needs 2"),
+        (Costs(0, 1, 1, 2), LAYOUTS, Bounds(5000, 60), "up to 1,000"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(costs, layouts, bounds, said):
+    with pytest.raises(MeasurandError, match=said):
+        checked(costs, layouts, bounds)

@@ -1,0 +1,250 @@
+import math
+
+import pandas as pd
+import pytest
+
+from measurand.auditing import components, generalizability
+from measurand.keys import KEYS
+from measurand.planning import plan, power
+from measurand.planning.measured import measured
+from measurand.result import MeasurandError, Result
+from measurand.simulate import simulate_panel
+
+COSTS = {"cost_rater": 20.0, "cost_item": 1.0, "cost_judgement": 0.1}
+SMALL = {"most_raters": 12, "most_items": 60, "draws": 2000}
+
+
+@pytest.fixture(scope="module")
+def of_good(good):
+    return plan(good, target=0.8, **COSTS, **SMALL)
+
+
+@pytest.fixture(scope="module")
+def of_paper(paper):
+    return plan(paper, target=0.8, **COSTS, draws=5000)
+
+
+def cheapest(result, estimator, basis):
+    return [row for row in result.select("plan", "cost", {"estimator": estimator, "basis": basis}) if not row.undefined]
+
+
+def finding(result, name):
+    (found,) = [one for one in result.findings if one.id == name]
+    return found
+
+
+def test_every_number_has_a_name_of_its_own(of_good, of_paper):
+    for result in (of_good, of_paper):
+        names = [(*(row.keys.get(key, "") for key in KEYS["plan"]), row.statistic) for row in result]
+        assert len(set(names)) == len(names)
+
+
+def test_every_inferential_number_has_an_interval_or_says_why_not(of_good, of_paper):
+    for row in [*of_good, *of_paper]:
+        if row.statistic in ("g", "error_variance", "cost_needed") and not row.undefined:
+            assert (row.low is None) == (row.keys["estimator"] == "plugin")
+            assert row.low is not None or "no interval" in row.note
+        if math.isnan(row.estimate):
+            assert row.undefined
+
+
+def test_g_of_the_panel_itself_is_that_of_the_decision_study(of_good, good):
+    study = generalizability(good, draws=2000)
+    here = {"estimator": "anova", "at_items": 40, "at_raters": 8}
+    expected = study.select("generalizability", "g", here)[0]
+    (row,) = of_good.select("plan", "g", {"estimator": "anova", "basis": "as_rated"})
+    assert (row.estimate, row.low, row.high) == pytest.approx((expected.estimate, expected.low, expected.high))
+    assert of_good.value("plan", "cost", {"estimator": "anova", "basis": "as_rated"}) == 8 * 20 + 40 + 0.1 * 40 * 6 * 8
+
+
+def test_a_crossed_design_has_the_g_of_its_components(of_good, good):
+    (row,) = of_good.select("plan", "g", {"estimator": "anova", "basis": "estimate", "layout": "crossed"})
+    found = components(good, draws=100).select("components", "variance", {"estimator": "anova"})
+    parts = {one.keys["component"]: one.estimate for one in found}
+    raters, items = row.keys["at_raters"], row.keys["at_items"]
+    error = parts["system:rater"] / raters + parts["item:system"] / items + parts["residual"] / (raters * items)
+    assert row.estimate == pytest.approx(parts["system"] / (parts["system"] + error))
+
+
+def test_the_cheapest_layout_comes_first_and_every_design_reaches_the_target(of_good):
+    for basis in ("estimate", "lower_limit"):
+        found = cheapest(of_good, "anova", basis)
+        costs = [row.estimate for row in found]
+        assert costs
+        assert costs == sorted(costs)
+        for row in of_good.select("plan", "g", {"estimator": "anova", "basis": basis}):
+            assert (row.estimate if basis == "estimate" else row.low) >= 0.8
+
+
+def test_the_sure_design_is_reached_in_so_many_draws(of_good):
+    sure = of_good.select("plan", "probability_reached", {"basis": "lower_limit"})
+    assert sure
+    for row in sure:
+        assert row.estimate >= 0.975
+    for row in of_good.select("plan", "probability_reached", {"basis": "estimate", "estimator": "anova"}):
+        assert 0.2 < row.estimate < 0.975
+
+
+def test_cost_needed_is_the_cheapest_and_its_range_holds_it(of_good):
+    row = of_good.select("plan", "cost_needed", {"estimator": "anova"})[0]
+    assert "layout" not in row.keys
+    assert row.estimate == cheapest(of_good, "anova", "estimate")[0].estimate
+    assert row.low <= row.estimate <= row.high
+
+
+def test_nothing_on_the_front_is_both_dearer_and_worse(of_good):
+    front = {"basis": "front", "estimator": "anova"}
+    costs = [row.estimate for row in of_good.select("plan", "cost", front)]
+    values = [row.estimate for row in of_good.select("plan", "g", front)]
+    assert len(costs) >= 5
+    assert costs == sorted(costs)
+    assert values == sorted(values)
+    for row, value in zip(of_good.select("plan", "cost", front), values, strict=True):
+        assert value >= row.keys["target"] * (1 - 1e-12)
+
+
+def test_for_the_same_cost_nothing_costs_more_than_the_panel(of_good):
+    own = of_good.value("plan", "cost", {"estimator": "anova", "basis": "as_rated"})
+    for row in of_good.select("plan", "cost", {"basis": "same_cost"}):
+        assert row.estimate <= own
+
+
+def test_no_layout_does_where_the_systems_do_not_differ_and_the_plug_in_would_promise_it(of_paper):
+    for layout in ("crossed", "rotating", "nested"):
+        (row,) = of_paper.select("plan", "cost", {"estimator": "anova", "basis": "estimate", "layout": layout})
+        assert row.undefined.startswith(f"no {layout} layout does: the system variance is estimated at −0.00997")
+        (needed,) = of_paper.select("plan", "cost_needed", {"estimator": "anova", "layout": layout})
+        assert needed.estimate == math.inf
+        assert 0 < needed.low < math.inf
+        assert needed.high == math.inf
+    assert len(cheapest(of_paper, "plugin", "estimate")) == 3
+    found = finding(of_paper, "target-reachable")
+    assert found.verdict == "fail"
+    assert "The plug-in estimator" in found.statement
+
+
+def test_the_papers_judgements_would_have_bought_less_error_from_more_raters(paper):
+    result = plan(paper, cost_item=0, cost_judgement=1, most_raters=290, most_items=870, draws=1000)
+    (own,) = result.select("plan", "error_variance", {"estimator": "anova", "basis": "as_rated"})
+    nested = result.select("plan", "error_variance", {"estimator": "anova", "basis": "same_cost", "layout": "nested"})
+    assert nested[0].keys["at_raters"] == 290
+    expected = 0.0676331 / 290 + 0.0905333 / 870 + 0.6364 / 870
+    assert nested[0].estimate == pytest.approx(expected, rel=1e-3)
+    assert own.estimate == pytest.approx(0.023588, rel=1e-3)
+    found = finding(result, "layout-pays")
+    assert found.verdict == "warn"
+    assert "290 raters with 3 items of their own each" in found.statement
+
+
+def test_a_bound_that_is_too_tight_says_what_is_reached_within_it(good):
+    result = plan(good, target=0.99, most_raters=3, most_items=10, draws=1000)
+    (row,) = result.select("plan", "cost", {"estimator": "anova", "basis": "estimate", "layout": "crossed"})
+    assert row.undefined.startswith("no crossed layout does: within 3 raters and 10 items G is at most 0.")
+    result = plan(good, most_raters=2, most_items=10, layouts=("rotating",), draws=1000)
+    (row,) = result.select("plan", "cost", {"estimator": "anova", "basis": "estimate"})
+    assert row.undefined == "no rotating layout lies within 2 raters and 10 items"
+
+
+def test_phi_costs_at_least_what_g_does(good, of_good):
+    phi = plan(good, coefficient="phi", **COSTS, **SMALL)
+    assert {row.statistic for row in phi} >= {"phi", "cost", "probability_reached"}
+    for layout in ("crossed", "rotating", "nested"):
+        keys = {"estimator": "anova", "layout": layout}
+        assert phi.value("plan", "cost_needed", keys) >= of_good.value("plan", "cost_needed", keys)
+
+
+def test_incomplete_panels_are_planned_from_too():
+    parts = {"item": 0.3, "system": 0.4, "rater": 0.2, "system:rater": 0.1, "residual": 0.5}
+    table = simulate_panel(n_items=16, n_systems=4, n_raters=4, components=parts, missing=0.15, seed=2).ratings
+    result = plan(table, **COSTS, **SMALL)
+    assert {row.keys["estimator"] for row in result} == {"henderson", "reml"}
+    assert cheapest(result, "henderson", "estimate")
+    study = generalizability(table, draws=2000)
+    (own,) = result.select("plan", "g", {"estimator": "henderson", "basis": "as_rated"})
+    assert own.estimate == pytest.approx(study.value("generalizability", "g_as_rated", {"estimator": "henderson"}))
+
+
+@pytest.mark.parametrize(
+    ("columns", "verdict", "said"),
+    [
+        (["item", "rater", "rating"], "not_applicable", "no systems"),
+        (["item", "system", "rater", "rating"], "undetermined", "one rater: its variance cannot be estimated"),
+    ],
+)
+def test_what_cannot_be_planned_from_says_why(columns, verdict, said):
+    table = pd.DataFrame(
+        {"item": list("aabb"), "system": ["S1", "S2"] * 2, "rater": ["R1"] * 4, "rating": [1, 2, 3, 5]}
+    )
+    if "system" not in columns:
+        table["rater"] = ["R1", "R2"] * 2
+    for result in (plan(table[columns], draws=100), power(table[columns], draws=100)):
+        assert all(row.undefined for row in result)
+        for one in result.findings:
+            assert one.verdict == verdict
+            assert said in one.statement
+
+
+def test_ratings_that_are_all_the_same_are_undetermined():
+    table = simulate_panel(n_items=4, n_systems=3, n_raters=3, components={"item": 1.0}, seed=1).ratings
+    table["rating"] = 3.0
+    for result in (plan(table, draws=100), power(table, draws=100)):
+        assert {one.verdict for one in result.findings} == {"undetermined"}
+        assert all("no variation" in row.undefined for row in result)
+
+
+def test_the_same_seed_gives_the_same_bytes_and_they_survive_json(good, of_good):
+    again = plan(good, target=0.8, **COSTS, **SMALL)
+    assert again.to_json() == of_good.to_json()
+    assert Result.from_json(of_good.to_json()) == of_good
+
+
+def test_measured_panels_are_not_measured_again(good, of_good):
+    panels = measured(good, seed=0, draws=2000)
+    bounds = {name: SMALL[name] for name in ("most_raters", "most_items")}
+    assert [row.to_dict() for row in plan(panels, **COSTS, **bounds)] == [row.to_dict() for row in of_good]
+
+
+def test_criteria_are_planned_one_by_one(good):
+    other = good.assign(rating=good["rating"] * 2, criterion="twice")
+    both = pd.concat([good.assign(criterion="once"), other])
+    result = plan(both, **COSTS, **SMALL)
+    once, twice = (
+        [
+            row.estimate
+            for basis in ("as_rated", "estimate", "same_cost", "front")
+            for row in result.select("plan", "cost", {"criterion": name, "estimator": "anova", "basis": basis})
+        ]
+        for name in ("once", "twice")
+    )
+    assert once == twice
+    assert [one.criterion for one in result.findings] == ["once", "once", "twice", "twice"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"target": 1.0}, "target 1; give a coefficient above 0 and below 1"),
+        ({"target": float("nan")}, "target nan"),
+        ({"coefficient": "kappa"}, "coefficient 'kappa'; allowed are g and phi"),
+        ({"confidence": 1.0}, "confidence 1; give a level from .5"),
+        ({"draws": 10}, "10 draws; an interval needs at least 100"),
+        ({"seed": -1}, "seed -1"),
+        ({"layouts": ("square",)}, "layout 'square'"),
+        ({"cost_judgement": 0.0}, "items and judgements cost nothing"),
+    ],
+)
+def test_what_makes_no_plan_is_refused(good, asked, said):
+    with pytest.raises(MeasurandError, match=said):
+        plan(good, **asked)
+
+
+@pytest.mark.parametrize("name", ["simpeval_2022", "imagenhub_mask_guided"])
+def test_real_panels_are_planned_from(shared, name):
+    table = shared / "data" / name / "ratings.csv"
+    result = plan(table, **COSTS, draws=2000)
+    for criterion in {row.keys["criterion"] for row in result}:
+        here = {"criterion": criterion, "estimator": "anova"}
+        needed = result.select("plan", "cost_needed", here)
+        assert needed[0].low <= needed[0].estimate <= needed[0].high
+        assert needed[0].estimate == min(row.estimate for row in needed)
+    assert {one.id for one in result.findings} == {"target-reachable", "layout-pays"}

@@ -1,0 +1,186 @@
+import csv
+import json
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from measurand.auditing import audit
+from measurand.data import read_outputs, read_ratings
+from measurand.planning import collect, design_of, draw, write_sample
+from measurand.planning.sheets import as_it_was, collected, harmless
+from measurand.result import MeasurandError
+
+HOSTILE = ["=cmd()", "+1", "-2", "@x", "'quoted", "a\nb", 'say "x", y', "نظام", "😀", "00012", "20241031124050492385"]
+
+
+def hostile_sample(criteria=()):
+    items = pd.DataFrame({"item": HOSTILE, "label": HOSTILE, "text": HOSTILE})
+    systems = ["=S()", "B\nC", "D"]
+    outputs = read_outputs(
+        pd.DataFrame([(i, s, f"={i}{s}") for i in HOSTILE for s in systems], columns=["item", "system", "text"])
+    )
+    design = design_of("crossed", n_raters=2, items_per_rater=len(HOSTILE))
+    return draw(items, systems=systems, design=design, outputs=outputs, criteria=criteria)
+
+
+def fill(folder, value=lambda row: str(1 + int(row["position"]) % 5), columns=("rating",)):
+    """Fill in the sheets as raters would."""
+    for path in sorted((folder / "sheets").iterdir()):
+        sheet = pd.read_csv(path, dtype=str, keep_default_na=False)
+        for column in columns:
+            sheet[column] = [value(row) for _, row in sheet.iterrows()]
+        sheet.to_csv(path, index=False)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    out = tmp_path / "sample"
+    write_sample(hostile_sample(), out, about={"measurand": "0", "inputs": {}})
+    return out
+
+
+@given(st.text())
+def test_no_cell_is_a_formula_and_every_cell_finds_its_way_back(text):
+    cell = harmless(text)
+    assert cell[:1] not in ("=", "+", "-", "@", "\t", "\r")
+    assert as_it_was(cell) == text
+
+
+def test_no_cell_of_any_file_begins_like_a_formula(folder):
+    for path in [folder / "key.csv", *(folder / "sheets").iterdir()]:
+        with path.open(encoding="utf-8", newline="") as file:
+            for row in csv.reader(file):
+                for cell in row:
+                    assert not cell.startswith(("=", "+", "-", "@", "\t", "\r")), path
+
+
+def test_systems_stand_in_key_and_protocol_alone(folder):
+    for path in (folder / "sheets").iterdir():
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+        assert not frame.drop(columns="output").isin(["=S()", "'=S()", "B\nC", "D"]).any().any()
+    assert "=S()" in (folder / "key.csv").read_text(encoding="utf-8")
+
+
+def test_what_comes_back_is_what_was_handed_out(folder):
+    fill(folder)
+    ratings = collect(folder)
+    assert list(ratings.columns) == ["item", "system", "rater", "rating", "position"]
+    assert set(ratings["item"]) == set(HOSTILE)
+    assert set(ratings["system"]) == {"=S()", "B\nC", "D"}
+    assert len(ratings) == 2 * 3 * len(HOSTILE)
+    expected = [str(1 + int(position) % 5) for position in ratings["position"]]
+    assert ratings["rating"].tolist() == expected
+
+
+def test_a_sample_that_came_back_can_be_audited_with_its_order(folder):
+    fill(folder)
+    path, _ = collected(folder)
+    table = read_ratings(path, order="position")
+    assert len(table) == 66
+    findings = {one.id: one.verdict for one in audit(table, replicates=100, draws=1000).findings}
+    assert findings["severity-drift"] != "not_applicable"
+
+
+def test_blank_ratings_stay_blank_and_are_counted(folder):
+    fill(folder, lambda row: "" if row["position"] == "3" else "4")
+    path, ratings = collected(folder)
+    assert (ratings["rating"] == "").sum() == 2
+    assert read_ratings(path).n_blank[""] == 2
+
+
+def test_criteria_come_back_as_rows(tmp_path):
+    out = tmp_path / "sample"
+    write_sample(hostile_sample(["fluency", "=tone"]), out, about={})
+    fill(out, columns=("fluency", "'=tone"))
+    ratings = collect(out)
+    assert set(ratings["criterion"]) == {"fluency", "=tone"}
+    assert len(ratings) == 2 * 2 * 3 * len(HOSTILE)
+
+
+def test_spreadsheets_may_sort_rows_rewrite_numbers_and_add_columns(folder):
+    fill(folder)
+    before = collect(folder)
+    for path in (folder / "sheets").iterdir():
+        sheet = pd.read_csv(path, dtype=str, keep_default_na=False).sort_values("item")
+        sheet["item"] = sheet["item"].replace({"00012": "12", "20241031124050492385": "2.02410311240505E+19"})
+        sheet["item"] = sheet["item"].str.replace("'=", "=")
+        sheet["position"] += ".0"
+        sheet["comment"] = "x"
+        sheet.to_csv(path, index=False)
+    assert collect(folder).equals(before)
+
+
+def changed(folder, change):
+    path = folder / "sheets" / "R1.csv"
+    change(pd.read_csv(path, dtype=str, keep_default_na=False)).to_csv(path, index=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda s: s.drop(columns="rating"), "no column 'rating'"),
+        (lambda s: s.iloc[1:], "no row with position 1; put it back"),
+        (lambda s: pd.concat([s, s.iloc[:1]]), "position 1 stands in data rows 1 and 34"),
+        (lambda s: s.assign(code=s["code"].tolist()[::-1]), "was handed out as"),
+        (lambda s: s.assign(item=s["item"].tolist()[::-1]), "was handed out as"),
+        (lambda s: s.assign(position=["x", *s["position"][1:]]), "'x' in data row 1 is no position"),
+        (lambda s: s.assign(position=["99", *s["position"][1:]]), "'99' in data row 1 is no position"),
+    ],
+)
+def test_rows_that_were_not_handed_out_are_refused_and_nothing_is_written(folder, change, said):
+    fill(folder)
+    changed(folder, change)
+    with pytest.raises(MeasurandError, match=said):
+        collected(folder)
+    assert not (folder / "ratings.csv").exists()
+
+
+def test_a_missing_sheet_a_changed_key_and_a_strange_folder_are_refused(folder, tmp_path):
+    (folder / "sheets" / "R2.csv").rename(tmp_path / "R2.csv")
+    with pytest.raises(MeasurandError, match=r"R2.csv is missing: put the blank sheet back"):
+        collect(folder)
+    (tmp_path / "R2.csv").rename(folder / "sheets" / "R2.csv")
+    text = (folder / "key.csv").read_text(encoding="utf-8")
+    (folder / "key.csv").write_text(text.replace("R2,1,", "R2,1 ,"), encoding="utf-8")
+    with pytest.raises(MeasurandError, match="is not the key that was written"):
+        collect(folder)
+    (folder / "key.csv").unlink()
+    with pytest.raises(MeasurandError, match=r"key.csv is missing"):
+        collect(folder)
+    with pytest.raises(MeasurandError, match="is no sample"):
+        collect(tmp_path)
+    (tmp_path / "protocol.json").write_text('{"schema": "other"}')
+    with pytest.raises(MeasurandError, match="is no protocol of a sample"):
+        collect(tmp_path)
+
+
+def test_nothing_is_ever_overwritten(folder, tmp_path):
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    with pytest.raises(MeasurandError, match="never takes another's place"):
+        write_sample(hostile_sample(), folder, about={})
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(MeasurandError, match="never takes another's place"):
+        write_sample(hostile_sample(), tmp_path / "file", about={})
+    collected(folder)
+    with pytest.raises(MeasurandError, match="is not overwritten"):
+        collected(folder)
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_an_empty_folder_may_be_taken_and_a_failure_leaves_nothing(tmp_path):
+    (tmp_path / "empty").mkdir()
+    write_sample(hostile_sample(), tmp_path / "empty", about={})
+    with pytest.raises(TypeError):
+        write_sample(hostile_sample(), tmp_path / "broken", about={"what": {1, 2}})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty"]
+
+
+def test_the_protocol_has_the_hash_of_every_file(folder):
+    import hashlib
+
+    files = json.loads((folder / "protocol.json").read_text(encoding="utf-8"))["files"]
+    assert set(files) == {"key.csv", "sheets/R1.csv", "sheets/R2.csv"}
+    for name, digest in files.items():
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
