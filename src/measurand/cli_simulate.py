@@ -246,3 +246,67 @@ def simulate_raters(
     text = json.dumps(made.truth, indent=1) + "\n"
     write_file(truth, lambda path: write_text(path, text))
     typer.echo(f"{len(made.ratings):,} ratings: {out}; truth: {truth}", err=True)
+
+
+@app.command("outputs")
+def simulate_outputs(
+    out: Annotated[Path, typer.Option("--out", help="Folder for outputs, ratings and truth.")],
+    items: Annotated[int, typer.Option("--items", min=10, help="Number of items.")] = 300,
+    systems: Annotated[
+        int, typer.Option("--systems", min=3, help="Number of systems; the last two are S-long and S-same.")
+    ] = 6,
+    language: Annotated[
+        list[str] | None,
+        typer.Option("--language", help="English, Bangla or Hindi (repeatable).", show_default="English and Bangla"),
+    ] = None,
+    label: Annotated[
+        list[str] | None,
+        typer.Option("--label", help="A label of items (repeatable, 2 to 8).", show_default="five emotions"),
+    ] = None,
+    raters: Annotated[int, typer.Option("--raters", min=0, help="Number of raters; 0 for no ratings.")] = 4,
+    length_slope: Annotated[
+        list[float] | None,
+        typer.Option(
+            "--length-slope",
+            help="What a rater adds for each emoji more (repeatable, one for each rater).",
+            show_default=".4 to .1",
+        ),
+    ] = None,
+    item_signature: Annotated[
+        float, typer.Option("--item-signature", help="Share of emoji that are the item's own, in all systems.")
+    ] = 0.15,
+    truth_draws: Annotated[
+        int, typer.Option("--truth-draws", min=0, help="Outputs drawn for what is decodable; 0 for none.")
+    ] = 20_000,
+    seed: SeedOption = 0,
+) -> None:
+    """Emoji outputs to labelled items, what they cost, and their ratings; the truth is written beside them."""
+    import json
+
+    from measurand.folders import write_file
+    from measurand.simulate import simulate_outputs as make
+    from measurand.study import write_table
+
+    given: dict[str, Any] = {}
+    if language:
+        given["languages"] = tuple(language)
+    if label:
+        given["labels"] = tuple(label)
+    if length_slope:
+        given["length_slopes"] = tuple(length_slope)
+    made = make(
+        n_items=items,
+        n_systems=systems,
+        n_raters=raters,
+        item_signature=item_signature,
+        truth_draws=truth_draws,
+        seed=seed,
+        **given,
+    )
+    write_file(out / "outputs.csv", partial(write_table, made.outputs, name="outputs.csv"))
+    if made.ratings is not None:
+        write_file(out / "ratings.csv", partial(write_table, made.ratings, name="ratings.csv"))
+    text = json.dumps(made.truth, indent=1, ensure_ascii=False) + "\n"
+    write_file(out / "truth.json", lambda path: write_text(path, text))
+    n_ratings = 0 if made.ratings is None else len(made.ratings)
+    typer.echo(f"{len(made.outputs):,} outputs, {n_ratings:,} ratings: {out}", err=True)

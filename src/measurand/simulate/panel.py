@@ -186,7 +186,7 @@ def two_emojis_panel(*, seed: int = 0) -> SimulatedPanel:
 
     References
     ----------
-    Sadab & Sakhawat, "Two Emojis of Difference", arXiv 2609.29445, tables 1 and 3 and section 4.
+    Sakhawat 2026, "Two Emojis of Difference", arXiv 2609.29445, tables 1 and 3 and section 4.
 
     Examples
     --------
