@@ -5,6 +5,7 @@ from measurand.data.outputs import Outputs, read_outputs
 from measurand.data.panel import Panel, panels
 from measurand.data.ratings import Ratings, read_ratings
 from measurand.data.scale import Scale, parse_scales
+from measurand.data.vectors import Vectors, read_vectors
 
 __all__ = [
     "Answers",
@@ -12,6 +13,7 @@ __all__ = [
     "Panel",
     "Ratings",
     "Scale",
+    "Vectors",
     "panels",
     "parse_scales",
     "read_answers",
@@ -19,4 +21,5 @@ __all__ = [
     "read_outputs",
     "read_ratings",
     "read_systems",
+    "read_vectors",
 ]
