@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from measurand import cli_demo, cli_eliciting, cli_running, cli_scoring, cli_simulate, cli_verifying
+from measurand import (
+    cli_demo,
+    cli_eliciting,
+    cli_planning,
+    cli_probing,
+    cli_running,
+    cli_scoring,
+    cli_simulate,
+    cli_verifying,
+)
+from measurand.cli_choices import LengthUnitChoice, read_rated
 from measurand.cli_options import (
     CriterionOption,
     ItemOption,
@@ -55,6 +65,8 @@ app.command()(cli_eliciting.elicit)
 app.command()(cli_eliciting.check)
 app.command()(cli_scoring.score)
 app.command()(cli_scoring.gates)
+app.command()(cli_planning.plan)
+app.command()(cli_probing.probe)
 app.command()(cli_verifying.verify)
 
 
@@ -100,7 +112,21 @@ def audit(
     confidence: Annotated[float, typer.Option("--confidence", help="Level of all intervals.")] = 0.95,
     outputs: Annotated[
         Path | None,
-        typer.Option("--outputs", help="What the systems produced: item, system, text; for identical outputs."),
+        typer.Option(
+            "--outputs", help="What the systems produced: item, system, text or length. Do ratings follow it?"
+        ),
+    ] = None,
+    text: Annotated[
+        str | None, typer.Option("--text", help="Column of the outputs with the text.", show_default="text")
+    ] = None,
+    length: Annotated[
+        str | None, typer.Option("--length", help="Column of the outputs with the length.", show_default="length")
+    ] = None,
+    length_unit: Annotated[
+        LengthUnitChoice | None,
+        typer.Option(
+            "--length-unit", help="What lengths are counted in.", show_default="length if there, else emoji or word"
+        ),
     ] = None,
     pigeonhole: Annotated[
         int,
@@ -127,13 +153,15 @@ def audit(
     from measurand.auditing import audit as run_audit
     from measurand.auditing.components import PIVOT_DRAWS
     from measurand.auditing.generalizability import TARGETS
-    from measurand.data import parse_scales, read_outputs, read_ratings
+    from measurand.data import parse_scales, read_ratings
     from measurand.study import check_out, manifest, write_run
 
     started = datetime.datetime.now(datetime.UTC)
     targets = tuple(target) if target else TARGETS
     if as_json and as_csv:
         refuse("--json and --csv: choose one")
+    if outputs is None and (named := [o for o, v in (("--text", text), ("--length", length)) if v]):
+        refuse(f"{named[0]} names a column of the outputs; give them with --outputs")
     if out is not None:
         check_out(out)
     table = read_ratings(
@@ -159,7 +187,10 @@ def audit(
             confidence=confidence,
             seed=seed,
             pigeonhole=pigeonhole,
-            outputs=None if outputs is None else read_outputs(outputs),
+            outputs=None
+            if outputs is None
+            else read_rated(outputs, item=item, system=system, text=text, length=length),
+            unit_of_length=None if length_unit is None else length_unit.value,
             progress=told,
         )
     if out is not None:
@@ -173,6 +204,7 @@ def audit(
             "targets": list(targets),
             "confidence": confidence,
             "pigeonhole": pigeonhole,
+            **({} if outputs is None else {"text": text, "length": length, "length_unit": length_unit}),
             "seed": seed,
             "title": title,
         }

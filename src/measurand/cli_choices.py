@@ -11,7 +11,7 @@ import typer
 from measurand.cli_options import RepeatsChoice
 
 if TYPE_CHECKING:
-    from measurand.data import Answers, Ratings
+    from measurand.data import Answers, Outputs, Ratings
 
 AnswersArgument = Annotated[
     Path,
@@ -149,6 +149,20 @@ class PositiveChoice(StrEnum):
     median = "median"
 
 
+class LengthUnitChoice(StrEnum):
+    """What lengths of outputs are counted in."""
+
+    emoji = "emoji"
+    emoji_or_text = "emoji_or_text"
+    non_ascii_grapheme = "non_ascii_grapheme"
+    non_ascii_character = "non_ascii_character"
+    grapheme = "grapheme"
+    word = "word"
+    character = "character"
+    byte = "byte"
+    given = "length"
+
+
 class ScorePresetChoice(StrEnum):
     """Protocols of papers."""
 
@@ -212,6 +226,17 @@ def read_choices(path: Path, columns: dict[str, str | None], repeats: RepeatsCho
     named = _present(frame, columns)
     labels = hold_names(frame, named["answer"] or "answer")
     return _answers(frame, named, repeats, labels=labels)
+
+
+def read_rated(path: Path, *, item: str | None, system: str | None, text: str | None, length: str | None) -> Outputs:
+    """Read the outputs that were rated; a name that ratings have (--item) counts only if this table has it, too."""
+    from measurand.data import read_outputs
+    from measurand.data.read import read_table
+
+    frame = read_table(path)
+    there = set(map(str, frame.columns))
+    item, system = (name if name in there else None for name in (item, system))
+    return read_outputs(frame, item=item, system=system, text=text, length=length)
 
 
 def read_labels(path: Path, *, item: str | None, label: str | None) -> Any:

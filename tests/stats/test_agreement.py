@@ -146,6 +146,7 @@ def test_pairs_against_scipy_and_scikit_learn(oracle):
 def test_a_corrupted_oracle_is_noticed(oracle):
     keys = {
         "clustered": ["panel"],
+        "decoding": ["sample", "row"],
         "distributions": [],
         "false_discovery": ["family", "test"],
         "forced_choice": ["sample"],
@@ -155,6 +156,7 @@ def test_a_corrupted_oracle_is_noticed(oracle):
         "mixed_models": ["panel", "model", "quantity", "program"],
         "quadratic_kappa": ["sample"],
         "ranking_measures": ["sample"],
+        "random_slopes": ["panel", "model", "quantity"],
         "rater_pairs": ["panel"],
         "sign_flip": ["sample"],
         "three_way_anova": ["source"],

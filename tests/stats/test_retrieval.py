@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from measurand.stats import retrieval
-from measurand.stats.shares import share_interval
 
 
 def unit(x):
@@ -45,27 +44,3 @@ def test_csls_takes_from_a_hub_what_it_wins_by_being_near_to_everything():
 def test_equally_near_targets_share_the_hit():
     same = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     assert retrieval.retrieve(same, same).cosine.tolist() == [0.5, 0.5, 1.0]
-
-
-def test_shares_of_independent_hits_have_wilsons_interval():
-    hits = np.array([1.0] * 30 + [0.0] * 10)
-    found = share_interval(hits, np.arange(40), confidence=0.95)
-    assert found[:2] == pytest.approx((0.598, 0.858), abs=0.012)
-    none = share_interval(np.zeros(40), np.arange(40), confidence=0.95)
-    assert none.low == 0
-    assert 0.05 < none.high < 0.12
-    assert np.isnan(share_interval(hits, np.zeros(40, dtype=int), confidence=0.95).low)
-
-
-def test_copies_within_clusters_do_not_narrow_the_interval():
-    hits, cluster = np.array([1.0, 0, 1, 1, 0, 1, 1, 0]), np.arange(8)
-    single = share_interval(hits, cluster, confidence=0.95)
-    copied = share_interval(np.repeat(hits, 50), np.repeat(cluster, 50), confidence=0.95)
-    assert copied[:2] == pytest.approx(single[:2], abs=0.03)
-    rng = np.random.default_rng(0)
-    held = 0
-    for _ in range(300):
-        chance = np.repeat(rng.beta(2, 1, size=40), 10)
-        low, high, _ = share_interval((rng.random(400) < chance).astype(float), np.arange(400) // 10, confidence=0.95)
-        held += low <= 2 / 3 <= high
-    assert 0.92 <= held / 300 <= 0.98

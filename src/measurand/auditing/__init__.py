@@ -7,6 +7,7 @@ from measurand.auditing.copies import copies
 from measurand.auditing.design import design
 from measurand.auditing.generalizability import decision, generalizability
 from measurand.auditing.leave_one_out import leave_one_block_out, leave_one_rater_out
+from measurand.auditing.length import length
 from measurand.auditing.missingness import missingness
 from measurand.auditing.pairs import pairs
 from measurand.auditing.panel import audit
@@ -28,6 +29,7 @@ __all__ = [
     "generalizability",
     "leave_one_block_out",
     "leave_one_rater_out",
+    "length",
     "missingness",
     "pairs",
     "ranks",

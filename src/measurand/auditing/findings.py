@@ -1,6 +1,7 @@
 """What the numbers of a panel audit answer: one function per finding, each from rows to a verdict in words.
 
-The rules are those of the table in docs/findings.md; thresholds stand in `questions` and nowhere else.
+The rules are those of the table in docs/findings.md; thresholds stand in `questions`, those about length in
+`findings_length`, and nowhere else.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from measurand.auditing.findings_length import length_findings
 from measurand.auditing.findings_raters import (
     agreement,
     copied_ratings,
@@ -57,7 +59,8 @@ def findings(result: Result, *, targets: Sequence[float] = (0.8,)) -> list[Findi
     Returns
     -------
     list of Finding
-        Every question of the audit for every criterion; one that cannot be answered says what it lacks.
+        Every question of the audit for every criterion; one that cannot be answered says what it lacks. Those about
+        length are asked where outputs were given.
     """
     criteria: Mapping[str, Mapping[str, Any]] = result.settings["design"]["criteria"]
     by_criterion: dict[str, list[Row]] = defaultdict(list)
@@ -70,4 +73,5 @@ def findings(result: Result, *, targets: Sequence[float] = (0.8,)) -> list[Findi
     for criterion, about in criteria.items():
         rows = Rows(by_criterion[criterion], criterion, about, targets[0])
         out += [question(rows) for question in QUESTIONS]
+        out += length_findings(rows)
     return out

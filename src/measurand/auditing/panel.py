@@ -15,6 +15,8 @@ from measurand.auditing.design import design
 from measurand.auditing.findings import findings
 from measurand.auditing.generalizability import TARGETS, decision, generalizability
 from measurand.auditing.leave_one_out import leave_one_block_out, leave_one_rater_out
+from measurand.auditing.length import length
+from measurand.auditing.length_cells import UnitOfLength
 from measurand.auditing.missingness import missingness
 from measurand.auditing.pairs import pairs
 from measurand.auditing.ranks import ranks
@@ -38,6 +40,7 @@ def audit(
     seed: int = 0,
     pigeonhole: int = 0,
     outputs: Outputs | Any = None,
+    unit_of_length: UnitOfLength | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Result:
     """Find out whether ratings can rank the systems, why not, and what it would take.
@@ -60,7 +63,10 @@ def audit(
     pigeonhole : int
         Replicates of the pigeonhole bootstrap of system differences; 0 leaves it out.
     outputs : Outputs, path, data frame or None
-        What the systems produced (`measurand.read_outputs`), to find identical outputs with identical ratings.
+        What the systems produced (`measurand.read_outputs`), to find identical outputs with identical ratings, and to
+        find out whether ratings follow the length of outputs.
+    unit_of_length : str or None
+        What lengths of outputs are counted in; see `measurand.auditing.length`.
     progress : callable or None
         Told the name of each step, its number and how many there are.
 
@@ -114,6 +120,15 @@ def audit(
         ("missingness", lambda: missingness(found, confidence=confidence)),
         ("copies", lambda: copies(found, outputs=produced)),
     ]
+    if produced is not None:
+        steps.append(
+            (
+                "length",
+                lambda: length(
+                    found, produced, unit=unit_of_length, replicates=replicates, confidence=confidence, seed=seed
+                ),
+            )
+        )
     result = Result([])
     # One BLAS thread: the products are small, and sums must not depend on how many cores there are.
     with threadpool_limits(limits=1, user_api="blas"):

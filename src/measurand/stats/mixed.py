@@ -18,7 +18,7 @@ from scipy import linalg, sparse
 
 from measurand.stats.inference import FloatArray, IntArray
 
-#: A design is kept sparse if so few of its cells are not zero and if it has more cells than this.
+#: A design is kept sparse if blocks touch so few of its columns and if it has more cells than this.
 _SPARSE: Final = 0.2
 _DENSE: Final = 2_000_000
 
@@ -35,11 +35,16 @@ class Term:
         Level of each rating, from 0 without gaps.
     in_block : bool
         Whether every level lies inside one block.
+    values : ndarray of float or None, shape (n,)
+        What each rating's effect is multiplied by: a random slope's regressor, in whatever unit keeps its components
+        comparable with the others'. None for 1, a random intercept. Slopes are never in a block: blocks of one shape
+        share their covariance, and values differ from block to block.
     """
 
     name: str
     codes: IntArray
     in_block: bool
+    values: FloatArray | None = None
 
     @property
     def n_levels(self) -> int:
@@ -96,13 +101,14 @@ class Model:
         # The size of the ratings themselves would drown what varies in rounding: least squares take it off first.
         self._offset = np.linalg.lstsq(fixed, rating, rcond=None)[0]
         self.y = (rating - fixed @ self._offset)[order]
-        self._z = [indicator(term.codes[order], term.n_levels) for term in (*self.inner, *self.outer)]
+        if slopes := [term.name for term in self.inner if term.values is not None]:
+            raise ValueError(f"the random slope {slopes[0]} cannot be in a block")
+        self._z = [_design(term, order) for term in (*self.inner, *self.outer)]
         outer = self._z[len(self.inner) :]
         self._columns = np.cumsum([0, *(term.n_levels for term in self.outer)])
         width = int(self._columns[-1]) + self.n_fixed
-        share = (len(self.outer) + self.n_fixed) / width
         design = sparse.hstack([*outer, sparse.csr_array(fixed[order])], format="csr")
-        is_sparse = share < _SPARSE and self.n * width > _DENSE
+        is_sparse = self.n * width > _DENSE and _touched(block[order], design) < _SPARSE
         self._a: Any = sparse.csr_array(design) if is_sparse else design.toarray()
         sizes = np.concatenate([np.full(b.n_blocks * b.size, b.size) for b in self._blocks])
         starts = np.concatenate(
@@ -223,6 +229,22 @@ def indicator(codes: IntArray, n_levels: int) -> sparse.csr_array:
     """Return the 0/1 matrix of ratings by levels."""
     n = len(codes)
     return sparse.csr_array((np.ones(n), codes, np.arange(n + 1)), shape=(n, n_levels))
+
+
+def _design(term: Term, order: IntArray) -> sparse.csr_array:
+    """Return the ratings by levels of a term, in the given order of the ratings: 1, or the slope's regressor."""
+    z = indicator(term.codes[order], term.n_levels)
+    if term.values is None:
+        return z
+    return sparse.csr_array((term.values[order].astype(np.float64), z.indices, z.indptr), shape=z.shape)
+
+
+def _touched(block: IntArray, design: sparse.csr_array) -> float:
+    """Return the share of columns that a block touches, on average: what is left sparse by the blocks' inverses."""
+    codes = np.unique(block, return_inverse=True)[1].astype(np.int64)
+    n_blocks = int(codes.max()) + 1
+    found = indicator(codes, n_blocks).T @ abs(design)
+    return float(found.nnz / (n_blocks * design.shape[1]))
 
 
 def _dense(matrix: Any) -> FloatArray:

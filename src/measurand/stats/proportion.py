@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy import special
 
-from measurand.stats.inference import FloatArray, Interval, t_quantile
+from measurand.stats.inference import FloatArray, IntArray, Interval, t_quantile
 
 
 def wilson(successes: float, n: float, *, confidence: float) -> Interval:
@@ -88,35 +88,52 @@ def clustered_share(successes: FloatArray, n: FloatArray, *, confidence: float) 
     return Interval(max(p - half, 0.0), min(p + half, 1.0))
 
 
-def jackknife_interval(estimate: float, without: FloatArray, *, confidence: float) -> Interval:
-    """Return the t interval of an estimate from what it is without each cluster.
+def share_interval(hits: FloatArray, cluster: IntArray, *, confidence: float) -> Interval:
+    """Return Wilson's interval of a share, for as many independent observations as the clusters are worth.
 
     Parameters
     ----------
-    estimate : float
-        With all clusters.
-    without : ndarray, shape (n_clusters,)
-        Without each of them; NaN anywhere leaves the interval undefined.
+    hits : ndarray, shape (n,)
+        1 for a hit, 0 for a miss, a share where a tie was split; at least one.
+    cluster : ndarray of int, shape (n,)
+        Cluster of each observation; observations of one cluster may be correlated.
     confidence : float
         Level of the interval.
 
     Returns
     -------
     Interval
-        estimate ± t SE with SE² = (G-1)/G Σ (θ_g - θ̄)², df = G - 1; NaN below two clusters.
+        Within [0, 1], never of width 0. Wilson's own where every observation is a cluster; NaN where all of several
+        are one.
+
+    Notes
+    -----
+    Else the effective sample size is n divided by the design effect (the variance of the share with residuals summed
+    within clusters over p (1 - p) / n), never above n; where all are hits, or none is, it is the number of clusters.
+    Since the design effect is estimated, it is multiplied by (z / t)², with the normal quantile z and the t quantile of
+    G - 1 degrees of freedom for G clusters.
 
     References
     ----------
-    Efron & Tibshirani (1993), An Introduction to the Bootstrap, equation 11.5.
+    Wilson (1927), Journal of the American Statistical Association 22, 209-212. Effective sizes: Korn & Graubard (1998),
+    Survey Methodology 24, 193-201.
 
     Examples
     --------
-    >>> [round(end, 3) for end in jackknife_interval(2.0, np.array([2.5, 2.0, 1.5]), confidence=0.95)[:2]]
-    [-0.484, 4.484]
+    >>> two_each = np.arange(20) // 2
+    >>> [round(end, 3) for end in share_interval(np.ones(20), two_each, confidence=0.95)[:2]]
+    [0.661, 1.0]
     """
-    n = len(without)
-    if n < 2 or np.isnan(without).any():
+    _, position = np.unique(cluster, return_inverse=True)
+    n, n_clusters, share = len(hits), int(position.max(initial=-1)) + 1, float(hits.mean())
+    if n_clusters == n:
+        return wilson(float(hits.sum()), n, confidence=confidence)
+    if n_clusters < 2:
         return Interval(math.nan, math.nan)
-    error = math.sqrt((n - 1) / n * float(np.square(without - without.mean()).sum()))
-    half = t_quantile(n - 1, confidence) * error
-    return Interval(estimate - half, estimate + half)
+    sums = np.bincount(position, weights=hits - share)
+    variance = n_clusters / (n_clusters - 1) * float(sums @ sums) / n**2
+    binomial = share * (1 - share) / n
+    z, t = float(special.ndtri((1 + confidence) / 2)), t_quantile(n_clusters - 1, confidence)
+    effective = n * min(1.0, binomial / max(variance, 1e-300)) if 0 < share < 1 else float(n_clusters)
+    effective *= (z / t) ** 2
+    return wilson(share * effective, effective, confidence=confidence)

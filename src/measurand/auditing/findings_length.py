@@ -1,0 +1,325 @@
+"""Findings about length: does the order follow it, do ratings, do the raters differ, does the order survive it?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from measurand.auditing.questions import ALPHA, PAPER, Rows, finding, undetermined, without_systems
+from measurand.result import Finding, Key, Row, Verdict, show_number
+from measurand.sentences import listed, percent, share, short, show_p, spread_of
+
+#: R² between systems from which the estimate counts, and the one that its lower limit must exceed by itself.
+EXPLAINED: Final = 0.5
+EXPLAINED_FOR_SURE: Final = 0.25
+#: Below so many systems an order says nothing about what it follows.
+FEWEST_SYSTEMS: Final = 4
+#: Standard deviation of the raters' slopes, as a share of their mean, that counts as large.
+APART: Final = 0.5
+#: Rank correlation from which the matched order is the raw one.
+SAME_ORDER: Final = 0.8
+#: Share of draws that must keep the first place for its change to be due to length, not to fewer comparisons.
+KEPT: Final = 0.8
+#: Overlap: share of all pairs of outputs that are equally long, and such pairs of each system.
+ENOUGH_MATCHED: Final = 0.1
+ENOUGH_PAIRS: Final = 30
+
+_SECTION: Final = f"{PAPER}, section 5"
+_MEDIATOR: Final = "Length is a mediator, and a longer output may be a better one: this is no proof of a bias."
+_CONTROLLED: Final = (
+    "Length is a mediator, and a longer output may be a better one: this is a controlled comparison of the outputs "
+    "that happen to be equally long, no proof of a bias and not the order without one."
+)
+_NAMES: Final = {
+    "emoji": "emoji",
+    "emoji_or_text": "emoji or what could be one",
+    "non_ascii_grapheme": "graphemes that are not ASCII",
+    "non_ascii_character": "characters that are not ASCII",
+    "grapheme": "graphemes",
+    "word": "words",
+    "character": "characters",
+    "byte": "bytes",
+    "length": "units of the table's own lengths",
+}
+_MATCH: Final = "Give lengths, or texts, of the rated outputs under the names of the ratings table."
+
+
+def length_findings(rows: Rows) -> list[Finding]:
+    """Return what the length of outputs says of one criterion; nothing where no lengths were looked at."""
+    if not rows.all("length", "mean_length"):
+        return []
+    return [question(rows) for question in QUESTIONS]
+
+
+def length_explains_order(rows: Rows) -> Finding:
+    """Say whether the systems' mean ratings follow their mean lengths."""
+    name, question = "length-explains-order", "Does the order of the systems follow the length of their outputs?"
+    source = f"{_SECTION}; Bonett & Wright 2000"
+    if early := _early(rows, name, question):
+        return early
+    r_squared, spearman = (_of(rows, statistic, "between_systems", unit="system") for statistic in _BETWEEN)
+    slope = _of(rows, "slope", "between_systems", unit="system")
+    n = len(_systems(rows))
+    if n < FEWEST_SYSTEMS:
+        statement = (
+            f"Not determined: {n} systems have known lengths; of fewer than {FEWEST_SYSTEMS} no order says that."
+        )
+        return finding(rows, name, question, "undetermined", statement, where=[r_squared], source=source)
+    if r_squared is None or spearman is None or slope is None:
+        why = _of(rows, "r_squared", "between_systems")
+        return undetermined(rows, name, question, why, "Rate systems whose outputs differ in length.", source)
+    higher = "higher" if slope.estimate > 0 else "lower"
+    statement = (
+        f"Over {n} systems, mean length in {_unit(r_squared)} explains {share(r_squared.estimate)} of the variance of "
+        f"mean ratings ({percent(r_squared.confidence)} interval {spread_of(r_squared)}); rank correlation "
+        f"{short(spearman.estimate)} ({show_p(spearman.p)})"
+    )
+    statement += f"; longer outputs are rated {higher}. {_MEDIATOR}" if r_squared.estimate >= EXPLAINED else "."
+    where = [r_squared, spearman, slope]
+    is_sure = r_squared.low is not None and r_squared.low > EXPLAINED_FOR_SURE
+    is_ordered = spearman.p is not None and spearman.p < ALPHA and r_squared.estimate >= EXPLAINED
+    remedy = (
+        "Report the lengths, and the comparison at equal length (length-matched-order), beside the ranking. So few "
+        "systems cannot tell length from whatever else they differ in."
+    )
+    if is_sure or is_ordered:
+        return finding(rows, name, question, "fail", statement, remedy=remedy, where=where, source=source)
+    if r_squared.estimate >= EXPLAINED:
+        return finding(rows, name, question, "warn", statement, remedy=remedy, where=where, source=source)
+    return finding(rows, name, question, "pass", statement, where=where, source=source)
+
+
+def length_slope(rows: Rows) -> Finding:
+    """Say whether single ratings follow length, for other raters and items, too."""
+    name, question = "length-slope", "Do ratings follow the length of the output, for raters and items of this kind?"
+    source = f"{_SECTION}; Barr, Levy, Scheepers & Tily 2013 (random slopes)"
+    if early := _early(rows, name, question):
+        return early
+    random, usual, full = (
+        _of(rows, "slope", f"{m}") for m in ("judgement+rater_slope", "judgement", "full+rater_slope")
+    )
+    where = [random, usual, full]
+    if usual is None or usual.p is None:
+        return undetermined(rows, name, question, usual, "Rate outputs that differ in length.", source)
+    unit = _one(usual)
+    said = f"the usual model, without random slopes, gives {_slope(usual)} scale points per {unit} ({show_p(usual.p)})"
+    if random is None or random.p is None:
+        why = random.undefined if random is not None else "no model with random slopes"
+        statement = f"Not determined for other raters ({why}); {said}. {_MEDIATOR}"
+        verdict: Verdict = "warn" if usual.p < ALPHA else "undetermined"
+        return finding(rows, name, question, verdict, statement, remedy="Add raters.", where=where, source=source)
+    found = (
+        f"{_slope(random)} scale points per {unit} with slopes that differ by rater ({show_p(random.p)}, "
+        f"{short(random.df2 or 0)} degrees of freedom)"
+    )
+    if random.p < ALPHA:
+        more = ""
+        if full is not None and full.p is not None and full.p >= ALPHA:
+            more = f" With systems and outputs random, too, it is not shown ({show_p(full.p)})."
+        statement = f"Yes: {found}; {said}.{more} {_MEDIATOR}"
+        remedy = "Compare systems at equal length, too (length-matched-order), and report both orders."
+        return finding(rows, name, question, "fail", statement, remedy=remedy, where=where, source=source)
+    if usual.p < ALPHA:
+        statement = f"For these raters, not shown for others: {found}; {said}. {_MEDIATOR}"
+        remedy = "Speak of these raters alone, or ask more raters: their slopes are the sample that counts."
+        return finding(rows, name, question, "warn", statement, remedy=remedy, where=where, source=source)
+    return finding(rows, name, question, "pass", f"Not shown: {found}; {said}.", where=where, source=source)
+
+
+def length_raters_differ(rows: Rows) -> Finding:
+    """Say whether the raters differ in how their ratings follow length."""
+    name, question = "length-raters-differ", "Do the raters differ in how their ratings follow length?"
+    if early := _early(rows, name, question):
+        return early
+    each = [r for r in rows.all("length", "slope", {"model": "judgement"}) if r.keys.get("rater") and not r.undefined]
+    if rows.size("n_raters") == 1:
+        statement = "There is one rater, who differs from nobody."
+        return finding(rows, name, question, "not_applicable", statement, where=each, source=_SECTION)
+    test, spread = (
+        _of(rows, "slopes_differ_f", "judgement"),
+        _of(rows, "slope_sd_between_raters", "judgement+rater_slope"),
+    )
+    mean = _of(rows, "slope", "mean_of_raters")
+    if test is None or test.p is None or mean is None or mean.undefined:
+        return undetermined(rows, name, question, test, "Rate more items, or outputs that differ in length.", _SECTION)
+    low, high = min(each, key=lambda r: r.estimate), max(each, key=lambda r: r.estimate)
+    statement = (
+        f"Raters' slopes go from {short(low.estimate)} ({low.keys['rater']}) to {short(high.estimate)} "
+        f"({high.keys['rater']}) scale points per {_one(low)}, {short(mean.estimate)} on average"
+    )
+    if spread is not None and not spread.undefined:
+        statement += f", with a standard deviation of {short(spread.estimate)} between raters"
+    statement += f"; that they are one has {show_p(test.p)}."
+    where = [test, spread, mean, low, high]
+    far = spread is not None and not spread.undefined and spread.estimate >= APART * abs(mean.estimate)
+    if test.p < ALPHA and (low.estimate < 0 < high.estimate or far):
+        remedy = "Show the slopes by rater: a panel's mean hides whose ratings follow length."
+        statement += f" {_MEDIATOR}"
+        return finding(rows, name, question, "warn", statement, remedy=remedy, where=where, source=_SECTION)
+    return finding(rows, name, question, "pass", statement, where=where, source=_SECTION)
+
+
+def length_matched_order(rows: Rows) -> Finding:
+    """Say whether the order of the systems is the same at equal length."""
+    name, question = "length-matched-order", "Is the order of the systems the same on one item at equal length?"
+    if early := _early(rows, name, question):
+        return early
+    at = _headline(rows)
+    rho = None if at is None else _of(rows, "spearman_matched_raw", "adjusted", unit="system", more=at)
+    if at is None or rho is None:
+        why = rows.first("length", "win_rate_adjusted", {"model": "adjusted", "ties": "half"})
+        return undetermined(
+            rows, name, question, why, "Rate more items, so that more outputs are equally long.", _SECTION
+        )
+    raw = rows.all("length", "rank", {"model": "raw"})
+    matched = rows.all("length", "rank", {"model": "adjusted"} | at)
+    drawn = _of(rows, "spearman_drawn_raw", "adjusted", more=at)
+    kept = _of(rows, "share_winner_kept", "adjusted", more=at)
+    n = _of(rows, "n_matched", "matched", more={"tolerance": at["tolerance"]})
+    overlap = _of(rows, "matched_share", "matched", more={"tolerance": at["tolerance"]})
+    before, after = _first(raw), _first(matched)
+    same = set(before) == set(after)
+    leads = f"{listed(after)} still leads" if same else f"{listed(after)} leads in place of {listed(before)}"
+    spread = f", {percent(rho.confidence)} interval {spread_of(rho)} over systems" if rho.low is not None else ""
+    pairs = "" if n is None or overlap is None else f"{show_number(n.estimate)} pairs, {share(overlap.estimate)} of all"
+    statement = (
+        f"On one item at {_equal(at)} ({pairs}; ties half, opponents adjusted for) {leads}; rank correlation with the "
+        f"raw order {short(rho.estimate)}{spread}."
+    )
+    if drawn is not None and kept is not None and not drawn.undefined:
+        statement += (
+            f" As many pairs drawn whatever their lengths would give {short(drawn.estimate)} and keep the first place "
+            f"in {share(kept.estimate)} of draws."
+        )
+    statement += f" {_CONTROLLED}"
+    where = [rho, drawn, kept, overlap, *[r for r in (*raw, *matched) if r.keys["system"] in {*before, *after}]]
+    if same and rho.estimate >= SAME_ORDER:
+        return finding(rows, name, question, "pass", statement, where=where, source=_SECTION)
+    by_chance = kept is not None and kept.estimate < KEPT
+    verdict: Verdict = "warn" if same or by_chance else "fail"
+    remedy = "Report both orders, and name no winner that only one of them has."
+    if by_chance and not same:
+        remedy += (
+            " So few comparisons often change the first place by themselves: rate more items before blaming length."
+        )
+    return finding(rows, name, question, verdict, statement, remedy=remedy, where=where, source=_SECTION)
+
+
+def length_overlap(rows: Rows) -> Finding:
+    """Say whether enough outputs to one item are equally long."""
+    name, question = "length-overlap", "Are enough outputs to one item equally long to be compared so?"
+    if early := _early(rows, name, question):
+        return early
+    at = _headline(rows)
+    shares = rows.all("length", "matched_share", {"system": "", "opponent": ""})
+    if at is None:
+        widest = shares[-1] if shares else None
+        if widest is None or widest.undefined:
+            return undetermined(rows, name, question, widest, _MORE, _SECTION)
+        statement = (
+            f"Not determined: {share(widest.estimate)} of the pairs of outputs to one item are equally long"
+            f"{_within(widest)}, and they do not connect all systems."
+        )
+        return finding(rows, name, question, "undetermined", statement, remedy=_MORE, where=[widest], source=_SECTION)
+    tolerance: dict[str, Key] = {"tolerance": at["tolerance"]}
+    overlap = _of(rows, "matched_share", "matched", more=tolerance)
+    each = [r for r in rows.all("length", "n_matched", {"model": "matched"} | tolerance) if r.keys.get("system")]
+    if overlap is None or not each:
+        return undetermined(rows, name, question, overlap, _MORE, _SECTION)
+    few = [row for row in each if row.estimate < ENOUGH_PAIRS]
+    never = [
+        row
+        for row in rows.all("length", "matched_share", {"model": "matched"} | tolerance)
+        if row.keys.get("opponent") and row.estimate == 0
+    ]
+    least = min(each, key=lambda row: row.estimate)
+    statement = (
+        f"{share(overlap.estimate)} of the pairs of outputs to one item are equally long{_within(overlap)}; the "
+        f"fewest, {show_number(least.estimate)}, are {least.keys['system']}'s"
+    )
+    none = "one pair of systems has none" if len(never) == 1 else f"{len(never)} pairs of systems have none"
+    statement += f", and {none}." if never else "."
+    where = [overlap, least, *few[:4], *never[:4]]
+    if overlap.estimate >= ENOUGH_MATCHED and not few:
+        return finding(rows, name, question, "pass", statement, where=where, source=_SECTION)
+    return finding(rows, name, question, "warn", statement, remedy=_MORE, where=where, source=_SECTION)
+
+
+QUESTIONS: Final[Sequence[Callable[[Rows], Finding]]] = (
+    length_explains_order,
+    length_slope,
+    length_raters_differ,
+    length_matched_order,
+    length_overlap,
+)
+_BETWEEN: Final = ("r_squared", "spearman")
+_MORE: Final = "Rate more items, or read the comparison at equal length as of these few outputs alone."
+
+
+def _early(rows: Rows, name: str, question: str) -> Finding | None:
+    """Return the answer where there are no systems, or no lengths of what was rated."""
+    if none := without_systems(rows, name, question):
+        return none
+    if not _systems(rows):
+        return undetermined(rows, name, question, rows.first("length", "mean_length"), _MATCH, _SECTION)
+    return None
+
+
+def _systems(rows: Rows) -> list[Row]:
+    return [row for row in rows.all("length", "mean_length") if row.keys.get("system")]
+
+
+def _of(rows: Rows, statistic: str, model: str, *, unit: str = "", more: Mapping[str, Key] | None = None) -> Row | None:
+    """Return the row of all raters, systems and opponents together; with a unit only a defined one of that unit."""
+    together: dict[str, Key] = {"model": model, "rater": "", "system": "", "opponent": ""}
+    found = rows.all("length", statistic, together | dict(more or {}))
+    if unit:
+        found = [row for row in found if row.unit == unit and not row.undefined]
+    return found[0] if found else None
+
+
+def _headline(rows: Rows) -> dict[str, Key] | None:
+    """Return ties and tolerance of the comparison that findings speak of.
+
+    It is the narrowest band with enough overlap, else the widest, of those whose comparisons connect all systems.
+    """
+    usable: list[dict[str, Key]] = []
+    for row in rows.all("length", "matched_share", {"system": "", "opponent": ""}):
+        at: dict[str, Key] = {"ties": "half", "tolerance": row.keys["tolerance"]}
+        rates = rows.all("length", "win_rate_adjusted", at)
+        if not rates or any(rate.undefined for rate in rates):
+            continue
+        if row.estimate >= ENOUGH_MATCHED:
+            return at
+        usable.append(at)
+    return usable[-1] if usable else None
+
+
+def _first(ranks: Sequence[Row]) -> list[str]:
+    best = min(row.estimate for row in ranks if not row.undefined)
+    return [str(row.keys["system"]) for row in ranks if row.estimate == best]
+
+
+def _slope(row: Row) -> str:
+    return f"{short(row.estimate)} ({percent(row.confidence)} interval {spread_of(row)})"
+
+
+def _unit(row: Row) -> str:
+    name = str(row.keys["unit_of_length"])
+    return _NAMES.get(name, name)
+
+
+def _one(row: Row) -> str:
+    """Return the unit of length in the singular."""
+    name = str(row.keys["unit_of_length"])
+    return {"length": "unit of length"}.get(name, name.replace("_", " "))
+
+
+def _equal(at: Mapping[str, Key]) -> str:
+    tolerance = float(at["tolerance"])
+    return "equal length" if tolerance == 0 else f"lengths within {share(tolerance)} of the longer"
+
+
+def _within(row: Row) -> str:
+    tolerance = float(row.keys["tolerance"])
+    return "" if tolerance == 0 else f" within {share(tolerance)} of the longer one"
