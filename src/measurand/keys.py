@@ -55,6 +55,7 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
     "coverage": (*_ARM, "criterion", "set", "policy"),
     "decisions": ("decision", *_ARM, "anchor", "rater", "criterion", "set", *_CALIBRATION),
     "spread": ("of", "source", "system", "set", *_CALIBRATION),
+    "reliability_curve": (*_ARM, "criterion", "bin"),
     "forced_choice": (*_ARM, "group", "class", "ties", "margin"),
     "examples": ("kind", "item", "criterion", "rater", *_ARM),
     "gates": ("gate", *_ARM, "criterion"),

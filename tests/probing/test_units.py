@@ -138,7 +138,8 @@ def test_copied_outputs_of_a_group_widen_no_claim():
     without = [
         found.select("units", "share_without", {**keys, "unit_of_length": "word"})[0] for found in (alone, copied)
     ]
-    assert without[1].low == pytest.approx(without[0].low, abs=1e-12)
+    assert 0.3 < without[1].low < without[0].low  # that copies tell no more has to be found out from five groups
+    assert without[1].high == without[0].high == 1
 
 
 def test_one_item_has_no_interval_and_says_so():

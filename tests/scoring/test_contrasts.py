@@ -3,14 +3,10 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from measurand.scoring.contrasts import (
     anchor_contrasts,
-    bootstrap_p,
     contrast_rows,
-    max_t,
     protocol_contrasts,
     system_contrasts,
 )
@@ -19,10 +15,9 @@ from measurand.scoring.paths import kappa
 from measurand.scoring.run import Scope
 from measurand.scoring.tables import sensitivity_points
 from measurand.stats.calibration import TIES
+from measurand.stats.replicates import max_t
 
 CLOSED = 1e-12
-often = settings(derandomize=True, deadline=None, max_examples=100)
-REAL = st.floats(-3, 3).map(lambda x: round(x, 3))
 
 
 def holm_by_loop(p):
@@ -45,48 +40,6 @@ def rows_of(run, contrast, statistic="difference", **keys):
         for row in contrast_rows(run, sensitivity_points(run))
         if row.statistic == statistic and all(row.keys.get(k, "") == v for k, v in wanted.items())
     ]
-
-
-# --- p values ---------------------------------------------------------------------------------------------------------
-
-
-@often
-@given(REAL, st.lists(REAL, min_size=1, max_size=20))
-def test_p_counts_replicates_that_stray_as_far_as_the_difference_itself(point, draws):
-    hits = sum(abs(draw - point) >= abs(point) - 1e-9 for draw in draws)
-    found = bootstrap_p(np.array([point, *draws]))
-    assert found == pytest.approx((1 + hits) / (1 + len(draws)), abs=CLOSED)
-    assert 0 < found <= 1
-
-
-def test_p_is_never_0_and_undefined_replicates_are_left_out():
-    assert bootstrap_p(np.r_[5.0, np.full(99, 5.0)]) == pytest.approx(0.01)
-    assert bootstrap_p(np.r_[5.0, np.full(9, 5.0), np.full(50, np.nan)]) == pytest.approx(0.1)
-    assert np.isnan(bootstrap_p(np.array([np.nan, 1.0])))
-    assert np.isnan(bootstrap_p(np.array([1.0, np.nan])))
-
-
-@often
-@given(st.lists(st.lists(REAL, min_size=3, max_size=3), min_size=3, max_size=12))
-def test_max_t_is_the_loop_over_replicates(values):
-    table = np.array(values)
-    found = max_t(table)
-    errors = table[1:].std(axis=0)
-    used = [k for k in range(3) if errors[k] > 0]
-    for k in range(3):
-        if k not in used:
-            assert np.isnan(found[k])
-            continue
-        hits = 0
-        for draw in table[1:]:
-            largest = max(abs(draw[j] - table[0, j]) / errors[j] for j in used)
-            hits += largest >= abs(table[0, k]) / errors[k] * (1 - 1e-10)
-        assert found[k] == pytest.approx((1 + hits) / len(table), abs=CLOSED)
-
-
-def test_max_t_has_no_p_where_nothing_is_defined_or_nothing_varies():
-    table = np.array([[1.0, np.nan, 0.0], [1.5, np.nan, 0], [0.5, np.nan, 0], [1.2, np.nan, 0]])
-    assert np.isnan(max_t(table)).tolist() == [False, True, True]
 
 
 # --- Systems ----------------------------------------------------------------------------------------------------------
@@ -119,7 +72,8 @@ def test_p_values_are_adjusted_by_holm_and_max_t_within_a_family(runs):
             [row.p_adjusted for row in family], holm_by_loop(np.array([row.p for row in family])), atol=CLOSED
         )
         series = [one.draws for one in system_contrasts(run, "item") if one.row in family]
-        expected = max_t(np.column_stack(series))
+        table = np.column_stack(series)
+        expected = max_t(table[0], table[1:])
         found = [row.estimate for row in rows_of(run, "system", "p_max_t", **scope.keys)]
         np.testing.assert_allclose(found, expected, atol=CLOSED)
         for row in family:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from measurand.probing.questions import Question, Rows
+from measurand.probing.units_rows import OF_EMOJI
 from measurand.result import Finding, Key, Result, Row, Verdict, show_number
 from measurand.sentences import listed, percent, share
 
@@ -34,7 +36,6 @@ _NAMES: Final[Mapping[str, str]] = {
     "non_ascii_character": "characters above U+007F",
     "length": "units of length",
 }
-_OF_EMOJI: Final = ("emoji", "emoji_or_text", "non_ascii_grapheme")
 _NO_TEXTS: Final = "There are no texts in this table, only their lengths."
 
 
@@ -42,25 +43,18 @@ _NO_TEXTS: Final = "There are no texts in this table, only their lengths."
 class _Units:
     """The rows about units, and the unit that outputs are meant to consist of."""
 
-    result: Result
+    rows: Rows
     unit: str
     asked: Sequence[int] | None
 
-    def all(self, statistic: str, keys: Mapping[str, Key]) -> list[Row]:
-        return self.result.select("units", statistic, keys)
+    def whole(self, statistic: str, unit: str = "") -> Row | None:
+        keys: dict[str, Key] = {"system": "", "language": "", "unit_of_length": unit or self.unit, "against": ""}
+        return self.rows.first(statistic, keys)
 
-    def whole(self, statistic: str, unit: str = "", against: str = "") -> Row | None:
-        keys: dict[str, Key] = {"system": "", "language": "", "unit_of_length": unit or self.unit, "against": against}
-        found = self.all(statistic, keys)
-        return found[0] if found else None
-
-    def worst(self, statistic: str, unit: str = "", against: str = "") -> Row | None:
+    def worst(self, statistic: str, unit: str = "") -> Row | None:
         """Return the row of the system with the most, of all together where no system has a name."""
-        rows = [
-            row
-            for row in self.all(statistic, {"language": "", "unit_of_length": unit or self.unit, "against": against})
-            if not row.undefined
-        ]
+        keys: dict[str, Key] = {"language": "", "unit_of_length": unit or self.unit, "against": ""}
+        rows = self.rows.defined(statistic, keys)
         named = [row for row in rows if row.keys.get("system", "")]
         return max(named or rows, key=lambda row: row.estimate, default=None)
 
@@ -101,13 +95,13 @@ def units_findings(result: Result) -> list[Finding]:
         found.append(_complete(result))
     if "units" in result.analyses:
         settings: Mapping[str, Any] = result.settings["units"]
-        about = _Units(result, settings["unit"], settings["asked"])
+        about = _Units(Rows.of(result, "units"), settings["unit"], settings["asked"])
         found += [check(about) for check in (_asked_range, _counting_unit, _retry_rule, _residue)]
     return found
 
 
 def _complete(result: Result) -> Finding:
-    name, question = "outputs-complete", "Does every system have an output for every item?"
+    asked = Question("outputs-complete", "Does every system have an output for every item?")
 
     def rows_of(statistic: str) -> list[Row]:
         return result.select("outputs", statistic, {"language": ""})
@@ -119,7 +113,7 @@ def _complete(result: Result) -> Finding:
     where = [missing[0], empty[0]]
     if n_missing == 0 and n_empty == 0:
         statement = f"Of {sizes} no output is missing and none is blank."
-        return _finding(name, question, "pass", statement, where=[*where, n_outputs[0]])
+        return asked.answer("pass", statement, where=[*where, n_outputs[0]])
     shares = {
         str(of.keys["system"]): (of.estimate + blank.estimate) / items.estimate
         for of, blank, items in zip(missing[1:], empty[1:], n_items[1:], strict=True)
@@ -133,46 +127,49 @@ def _complete(result: Result) -> Finding:
     if max(shares.values(), default=0.0) - min(shares.values(), default=0.0) > MOST_UNEQUAL:
         statement += ": the systems are compared over different items."
         remedy = "Ask again for what is missing, or compare the systems over the items that all of them have."
-        return _finding(name, question, "fail", statement, remedy=remedy, where=where)
+        return asked.answer("fail", statement, remedy=remedy, where=where)
     remedy = "Say how many there are; a blank output counts as an output without any unit."
-    return _finding(name, question, "warn", f"{statement}.", remedy=remedy, where=where)
+    return asked.answer("warn", f"{statement}.", remedy=remedy, where=where)
 
 
 def _asked_range(about: _Units) -> Finding:
-    name, question = "asked-range", "Are the outputs as long as was asked for?"
+    asked = Question("asked-range", "Are the outputs as long as was asked for?")
     if about.asked is None:
         statement = "It is not known how long the outputs were meant to be."
-        return _finding(name, question, "not_applicable", statement, remedy="Give the range that was asked for.")
+        return asked.answer("not_applicable", statement, remedy="Give the range that was asked for.")
     outside, below, above = (about.whole(one) for one in ("share_outside", "n_below", "n_above"))
     worst, lenient = about.worst("share_outside"), about.worst("share_outside", about.lenient)
     if outside is None or below is None or above is None or worst is None or lenient is None:
-        return _finding(name, question, "undetermined", "There are no outputs whose length is known.")
+        return asked.answer("undetermined", "There are no outputs whose length is known.")
     low, high = about.asked
     where = [outside, below, above, worst, lenient]
     if outside.estimate == 0:
-        return _finding(name, question, "pass", f"Every output has {low} to {high} {_NAMES[about.unit]}.", where=where)
+        return asked.answer("pass", f"Every output has {low} to {high} {_NAMES[about.unit]}.", where=where)
     statement = (
         f"{_things(below.estimate, 'output')} with fewer than {low} and {show_number(above.estimate)} with more than "
         f"{high} {_NAMES[about.unit]}{_most(worst)}{_also(about, worst, lenient)}."
     )
     verdict: Verdict = "fail" if lenient.estimate > MOST_OUTSIDE else "warn"
     remedy = "Check the length before a reply is accepted, and compare systems at equal length."
-    return _finding(name, question, verdict, statement, remedy=remedy, where=where)
+    return asked.answer(verdict, statement, remedy=remedy, where=where)
 
 
 def _counting_unit(about: _Units) -> Finding:
-    name, question = "counting-unit", "Does it matter whether code points or what readers see is counted?"
-    source = f"Unicode Standard Annex #29; {PAPER}, appendix"
-    whole = next((row for row in about.all("inflation", {"unit_of_length": about.unit}) if _is_whole(row)), None)
-    if early := _not_for(about, name, question, whole is None, whole):
+    asked = Question(
+        "counting-unit",
+        "Does it matter whether code points or what readers see is counted?",
+        f"Unicode Standard Annex #29; {PAPER}, appendix",
+    )
+    whole = about.rows.first("inflation", {"system": "", "language": "", "unit_of_length": about.unit})
+    if early := _not_for(asked, about, whole is None, whole):
         return early
     if whole is None or whole.undefined:
         reason = whole.undefined if whole is not None else "it was not counted"
-        return _finding(name, question, "not_applicable", f"There is nothing to count: {reason}.", where=[whole])
+        return asked.answer("not_applicable", f"There is nothing to count: {reason}.", where=[whole])
     naive = str(whole.keys["against"])
     systems = [
         row
-        for row in about.all("inflation", {"language": "", "unit_of_length": about.unit, "against": naive})
+        for row in about.rows.all("inflation", {"language": "", "unit_of_length": about.unit, "against": naive})
         if row.keys["system"] and not row.undefined
     ]
     counted = f"Counting {_NAMES[naive]} in place of {_NAMES[about.unit]}"
@@ -180,7 +177,7 @@ def _counting_unit(about: _Units) -> Finding:
     if len(systems) < 2:
         verdict: Verdict = "warn" if whole.estimate > MOST_INFLATED else "pass"
         statement = f"{counted} makes lengths {_more(whole.estimate)}."
-        return _finding(name, question, verdict, statement, remedy=_if(verdict, remedy), where=[whole], source=source)
+        return asked.answer(verdict, statement, remedy=_if(verdict, remedy), where=[whole])
     least, most = (pick(systems, key=lambda row: row.estimate) for pick in (min, max))
     statement = (
         f"{counted} makes lengths {_more(whole.estimate)} overall, from {_more(least.estimate)} "
@@ -191,30 +188,28 @@ def _counting_unit(about: _Units) -> Finding:
     where = [whole, least, most, *(beyond or turned)[:4]]
     if beyond:
         statement += f". It reverses the order of {_pairs(beyond)}, more than chance explains."
-        return _finding(name, question, "fail", statement, remedy=remedy, where=where, source=source)
+        return asked.answer("fail", statement, remedy=remedy, where=where)
     if turned:
         statement += f". It reverses the order of {_pairs(turned)}, whose lengths chance may explain in either unit."
-        return _finding(name, question, "warn", statement, remedy=remedy, where=where, source=source)
+        return asked.answer("warn", statement, remedy=remedy, where=where)
     statement += f"; the order of the {len(systems)} systems is the same."
     verdict = "warn" if most.estimate - least.estimate > MOST_INFLATED else "pass"
-    return _finding(name, question, verdict, statement, remedy=_if(verdict, remedy), where=where, source=source)
+    return asked.answer(verdict, statement, remedy=_if(verdict, remedy), where=where)
 
 
 def _retry_rule(about: _Units) -> Finding:
-    name, question = "retry-rule", "Does asking for any character above U+007F make sure of an emoji?"
+    asked = Question("retry-rule", "Does asking for any character above U+007F make sure of an emoji?", PAPER)
     passing, worst = about.whole("n_passing_without_emoji"), about.worst("share_passing_without_emoji")
     lenient = about.worst("share_passing_without_emoji", about.lenient)
     asked_again = about.whole("n_without", "non_ascii_character")
-    if early := _not_for(about, name, question, about.unit not in _OF_EMOJI, passing):
+    if early := _not_for(asked, about, about.unit not in OF_EMOJI, passing):
         return early
     if passing is None or worst is None or lenient is None or asked_again is None:
-        return _finding(name, question, "undetermined", "There are no outputs.")
+        return asked.answer("undetermined", "There are no outputs.")
     where = [passing, asked_again, worst, lenient]
     again = f"The rule would ask {_things(asked_again.estimate, 'output')} again"
     if passing.estimate == 0:
-        return _finding(
-            name, question, "pass", f"{again} and lets none without an emoji pass.", where=where, source=PAPER
-        )
+        return asked.answer("pass", f"{again} and lets none without an emoji pass.", where=where)
     seen = f" ({passing.note})" if passing.note else ""
     statement = (
         f"{again} and lets {show_number(passing.estimate)} pass that have no emoji{seen}{_most(worst)}"
@@ -222,20 +217,20 @@ def _retry_rule(about: _Units) -> Finding:
     )
     verdict: Verdict = "fail" if lenient.estimate > MOST_PASSING else "warn"
     remedy = "Accept a reply by what it must hold: emoji, counted as grapheme clusters."
-    return _finding(name, question, verdict, statement, remedy=remedy, where=where, source=PAPER)
+    return asked.answer(verdict, statement, remedy=remedy, where=where)
 
 
 def _residue(about: _Units) -> Finding:
-    name, question = "residue", "Do the outputs hold anything but emoji?"
+    asked = Question("residue", "Do the outputs hold anything but emoji?")
     whole, worst = about.whole("share_with_residue"), about.worst("share_with_residue")
     lenient = about.worst("share_with_residue", about.lenient)
-    if early := _not_for(about, name, question, about.unit not in _OF_EMOJI, whole):
+    if early := _not_for(asked, about, about.unit not in OF_EMOJI, whole):
         return early
     if whole is None or worst is None or lenient is None:
-        return _finding(name, question, "undetermined", "There are no outputs.")
+        return asked.answer("undetermined", "There are no outputs.")
     where = [whole, worst, lenient]
     if whole.estimate == 0:
-        return _finding(name, question, "pass", "No output holds anything but emoji and white space.", where=where)
+        return asked.answer("pass", "No output holds anything but emoji and white space.", where=where)
     seen = f" ({whole.note})" if whole.note else ""
     statement = (
         f"{share(whole.estimate)} of the outputs hold something beside {_NAMES[about.unit]}{seen}"
@@ -243,26 +238,26 @@ def _residue(about: _Units) -> Finding:
     )
     verdict: Verdict = "fail" if lenient.estimate > MOST_RESIDUE else "warn"
     remedy = "Say whether it is left out before systems are compared; a decoder of emoji does not see it, a rater does."
-    return _finding(name, question, verdict, statement, remedy=remedy, where=where)
+    return asked.answer(verdict, statement, remedy=remedy, where=where)
 
 
-def _not_for(about: _Units, name: str, question: str, is_other_unit: bool, row: Row | None) -> Finding | None:
+def _not_for(asked: Question, about: _Units, is_other_unit: bool, row: Row | None) -> Finding | None:
     """Return the answer where outputs are no texts, are not meant to be emoji, or hardly ever hold one."""
     if about.unit == "length":
-        return _finding(name, question, "not_applicable", _NO_TEXTS)
+        return asked.answer("not_applicable", _NO_TEXTS)
     if is_other_unit:
         statement = f"The outputs are counted in {_NAMES[about.unit]}: the question is one about emoji and graphemes."
-        return _finding(name, question, "not_applicable", statement)
+        return asked.answer("not_applicable", statement)
     without = about.whole("share_without", about.lenient)
-    if about.unit in _OF_EMOJI and without is not None and without.estimate > MOSTLY_WITHOUT:
+    if about.unit in OF_EMOJI and without is not None and without.estimate > MOSTLY_WITHOUT:
         statement = f"{share(without.estimate)} of the outputs have no emoji: they are texts of another kind."
         remedy = "Name the unit that they are to be counted in."
-        return _finding(name, question, "not_applicable", statement, remedy=remedy, where=[without, row])
+        return asked.answer("not_applicable", statement, remedy=remedy, where=[without, row])
     return None
 
 
 def _in_languages(about: _Units, statistic: str, naive: str) -> list[Row]:
-    return about.all(statistic, {"unit_of_length": about.unit, "against": naive})
+    return about.rows.all(statistic, {"unit_of_length": about.unit, "against": naive})
 
 
 def _pairs(rows: Sequence[Row]) -> str:
@@ -270,10 +265,6 @@ def _pairs(rows: Sequence[Row]) -> str:
     return listed(
         [f"{row.note}{f' in {language}' if (language := row.keys.get('language', '')) else ''}" for row in rows]
     )
-
-
-def _is_whole(row: Row) -> bool:
-    return row.keys.get("system", "") == "" and row.keys.get("language", "") == ""
 
 
 def _most(worst: Row) -> str:
@@ -310,17 +301,3 @@ def _things(n: float, name: str) -> str:
 
 def _if(verdict: Verdict, remedy: str) -> str:
     return "" if verdict == "pass" else remedy
-
-
-def _finding(
-    name: str,
-    question: str,
-    verdict: Verdict,
-    statement: str,
-    *,
-    remedy: str = "",
-    where: Sequence[Row | None] = (),
-    source: str = "",
-) -> Finding:
-    references = list({str(row.reference()): row.reference() for row in where if row is not None}.values())
-    return Finding(name, question, verdict, statement, remedy, "", references, source)

@@ -11,8 +11,8 @@ import numpy as np
 from measurand.probing.scopes import BoolArray
 from measurand.result import Key, Row
 from measurand.stats.clustered import clustered_mean
-from measurand.stats.inference import FloatArray, IntArray, t_quantile
-from measurand.stats.proportion import wilson
+from measurand.stats.inference import FloatArray, IntArray
+from measurand.stats.proportion import share_interval
 
 ANALYSIS: Final = "units"
 #: What is counted in place of a unit where its clusters are not known: code points.
@@ -83,19 +83,16 @@ def share_row(
 ) -> Row:
     """Return the share of hits among the rows with Wilson's interval.
 
-    Outputs that share an item or a group are not independent: the interval is then that of so many independent ones as
-    have the same standard error, at most as many as there are.
+    Outputs that share an item or a group are not independent: see `measurand.stats.proportion.share_interval`.
     """
     inside, cluster = hits[rows].astype(float), counted.cluster[rows]
     n = len(inside)
     if n == 0:
         return Row(ANALYSIS, keys, name, np.nan, undefined=NO_OUTPUTS)
-    found = clustered_mean(inside, cluster, confidence=counted.confidence)
-    p, effective = found.mean, float(n)
-    if found.n_clusters < n:
-        error = (found.high - found.mean) / t_quantile(max(found.n_clusters - 1, 1), counted.confidence)
-        effective = min(effective, p * (1 - p) / error**2) if error > 0 else float(found.n_clusters)
-    ends = wilson(p * effective, effective, confidence=counted.confidence)
+    n_clusters, p = len(np.unique(cluster)), float(inside.mean())
+    ends = share_interval(inside, cluster, confidence=counted.confidence)
+    if np.isnan(ends.low):
+        return Row(ANALYSIS, keys, name, p, n_items=1, note=f"one {counted.resampled}: no interval")
     return Row(
         ANALYSIS,
         keys,
@@ -104,8 +101,8 @@ def share_row(
         low=ends.low,
         high=ends.high,
         confidence=counted.confidence,
-        method="Wilson" if effective == n else "Wilson, effective number of outputs",
+        method="Wilson" if n_clusters == n else "Wilson, effective number of outputs",
         unit=counted.resampled,
-        n_items=found.n_clusters,
+        n_items=n_clusters,
         note=note,
     )

@@ -5,12 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from measurand.reporting import figures_elicitation, figures_forced_choice, figures_scores
+from measurand.reporting import (
+    figures_elicitation,
+    figures_forced_choice,
+    figures_geometry,
+    figures_hasse,
+    figures_outputs,
+    figures_plan,
+    figures_probe,
+    figures_raters,
+    figures_readouts,
+    figures_reliability,
+    figures_scores,
+    figures_spread,
+)
 from measurand.reporting.elicitation_view import Elicitation
 from measurand.reporting.figures_components import components
 from measurand.reporting.figures_decision import decision
+from measurand.reporting.figures_length import length
 from measurand.reporting.figures_ranks import rank_sets, ranks
 from measurand.reporting.forced_choice_view import Choices
+from measurand.reporting.plan_view import Plan
+from measurand.reporting.probe_view import Probe
 from measurand.reporting.scores_view import Scores
 from measurand.reporting.svg import Plot
 from measurand.reporting.view import View
@@ -27,11 +43,18 @@ def plot(result: Result, *, figure: str | None = None, criterion: str = "") -> P
         A whole audit, a scoring run, a forced choice, an elicitation, or one of their analyses.
     figure : str or None
         Of an audit ``"decision"`` (G against the number of raters and of items), ``"ranks"`` (the board without each
-        rater), ``"rank_sets"`` (the ranks that each system may have) or ``"components"`` (what the ratings depend on);
-        of a scoring run ``"scores"`` (systems and people), ``"criteria"`` (scores beside agreement) or ``"order"``
-        (which systems differ); of a forced choice ``"accuracy"``; of an elicitation ``"mass"`` (answer mass by arm),
-        ``"attempts"`` (replies accepted by attempt) or ``"acquiescence"`` (what a yes depends on). None takes the first
-        that the result has numbers for.
+        rater), ``"rank_sets"`` (the ranks that each system may have), ``"components"`` (what the ratings depend on),
+        ``"length"`` (ratings and length, systems at equal length), ``"hasse"`` (who is shown to be better than whom),
+        ``"resolution"`` (how wide intervals are beside the range of systems), ``"rater_style"`` or, with decodability
+        in the result, ``"decodability_ratings"``; of a scoring run ``"scores"`` (systems and people), ``"criteria"``
+        (scores beside agreement), ``"order"`` (which systems differ), ``"readouts"`` (each system under two),
+        ``"binarized"`` (graded answers cut to yes and no), ``"spread"`` (between systems, beside the width of an
+        interval) or ``"reliability"`` (mean rating by size of the answer); of a forced choice ``"accuracy"``; of an
+        elicitation ``"mass"`` (answer mass by arm), ``"attempts"``
+        (replies accepted by attempt) or ``"acquiescence"`` (what a yes depends on); of a probe ``"decodability"``,
+        ``"learning"`` (curves), ``"leakage"`` (both kinds of split), ``"anisotropy"`` or ``"parity"`` (cost of
+        languages); of a plan ``"front"`` (cost against reliability), ``"same_cost"`` (what layouts buy for it) or
+        ``"error_shares"`` (of a design of other facets). None takes the first that the result has numbers for.
     criterion : str
         The criterion; needed where an audit has several. Figures of a scoring run are about all.
 
@@ -54,7 +77,7 @@ def plot(result: Result, *, figure: str | None = None, criterion: str = "") -> P
     'What the ratings depend on'
     """
     if figure in OF_RUNS or (figure is None and available_of_run(result)):
-        return _of_run(result, figure or available_of_run(result)[0])
+        return _of_run(result, figure or available_of_run(result)[0], criterion)
     view = View(result)
     if not criterion and len(view.criteria) == 1:
         criterion = view.criteria[0]
@@ -82,7 +105,7 @@ def available_of_run(result: Result) -> list[str]:
     return [figure for figure in OF_RUNS if not _missing_of_run(result, figure)]
 
 
-def _of_run(result: Result, figure: str) -> Plot:
+def _of_run(result: Result, figure: str, criterion: str) -> Plot:
     if why := _missing_of_run(result, figure):
         can = available_of_run(result)
         others = f"this result can give {', '.join(can)}" if can else "this result can give no figure of this kind"
@@ -91,7 +114,20 @@ def _of_run(result: Result, figure: str) -> Plot:
         return figures_forced_choice.accuracy(Choices(result))
     if figure in _OF_ELICITATION:
         return _OF_ELICITATION[figure](Elicitation(result))
-    return _OF_SCORES[figure](Scores(result))
+    if figure in _OF_PROBES:
+        return _OF_PROBES[figure][0](Probe(result))
+    if figure in _OF_PLANS:
+        return _of_plan(Plan(result), figure, criterion)
+    return _OF_SCORES[figure][0](Scores(result))
+
+
+def _of_plan(view: Plan, figure: str, criterion: str) -> Plot:
+    can = [name for name in view.criteria if not figures_plan.missing(view, figure, name)]
+    if criterion not in can and (criterion or len(can) > 1):
+        problem = f"no figure {figure!r} of criterion {shorten(criterion)!r}" if criterion else "several criteria"
+        names = ", ".join(repr(shorten(name)) for name in can[:10])
+        raise MeasurandError(f"{problem}; give criterion=, one of {names}")
+    return _OF_PLANS[figure](view, criterion or can[0])
 
 
 def _missing_of_run(result: Result, figure: str) -> str:
@@ -99,9 +135,15 @@ def _missing_of_run(result: Result, figure: str) -> str:
         return figures_forced_choice.missing(Choices(result))
     if figure in _OF_ELICITATION:
         return figures_elicitation.missing(Elicitation(result), figure)
+    if figure in _OF_PROBES:
+        return _OF_PROBES[figure][1](Probe(result), figure)
+    if figure in _OF_PLANS:
+        planned = Plan(result)
+        why = [figures_plan.missing(planned, figure, name) for name in planned.criteria or [""]]
+        return why[0] if all(why) else ""
     if "scores" not in result.analyses:
         return "it needs the analysis scores, which this result does not have"
-    return figures_scores.missing(Scores(result), figure)
+    return _OF_SCORES[figure][1](Scores(result), figure)
 
 
 def available(view: View, criterion: str) -> list[str]:
@@ -111,6 +153,8 @@ def available(view: View, criterion: str) -> list[str]:
 
 def _missing(view: View, figure: str, criterion: str) -> str:
     """Return why a figure cannot be drawn, blank if it can."""
+    if figure in _MISSING:
+        return _MISSING[figure](view, figure, criterion)
     analysis, statistic, _ = _FIGURES[figure]
     found = view.defined(criterion, analysis, statistic)
     if not found:
@@ -129,16 +173,47 @@ _FIGURES: Final[dict[str, tuple[str, str, Callable[[View, str], Plot]]]] = {
     "ranks": ("leave_one_rater_out", "rank", ranks),
     "rank_sets": ("ranks", "rank", rank_sets),
     "components": ("components", "variance", components),
+    "length": ("length", "mean_rating", length),
+    "hasse": ("ranks", "rank", figures_hasse.hasse),
+    "resolution": ("pairs", "difference", figures_spread.resolution),
+    "rater_style": ("raters", "mean", figures_raters.rater_style),
+    "decodability_ratings": ("leave_one_rater_out", "mean", figures_spread.decodability_ratings),
 }
-#: Figures of a scoring run, and all that are not about one criterion of an audit.
-_OF_SCORES: Final[dict[str, Callable[[Scores], Plot]]] = {
-    "scores": figures_scores.scores,
-    "criteria": figures_scores.criteria,
-    "order": figures_scores.order,
+#: Who says why a figure of an audit cannot be drawn, where it needs more than one statistic.
+_MISSING: Final[dict[str, Callable[[View, str, str], str]]] = {
+    "hasse": figures_hasse.missing,
+    "resolution": figures_spread.missing,
+    "rater_style": figures_raters.missing,
+    "decodability_ratings": figures_spread.missing,
+}
+#: Figures of a scoring run, and all that are not about one criterion of an audit: who draws each, and who says why it
+#: cannot be drawn.
+_OF_SCORES: Final[dict[str, tuple[Callable[[Scores], Plot], Callable[[Scores, str], str]]]] = {
+    "scores": (figures_scores.scores, figures_scores.missing),
+    "criteria": (figures_scores.criteria, figures_scores.missing),
+    "order": (figures_scores.order, figures_scores.missing),
+    "readouts": (figures_readouts.readouts, figures_readouts.missing),
+    "binarized": (figures_readouts.binarized, figures_readouts.missing),
+    "spread": (figures_spread.spread_of_scores, figures_spread.missing_of_scores),
+    "reliability": (figures_reliability.reliability, figures_reliability.missing),
 }
 _OF_ELICITATION: Final[dict[str, Callable[[Elicitation], Plot]]] = {
     "mass": figures_elicitation.mass,
     "attempts": figures_elicitation.attempts,
     "acquiescence": figures_elicitation.acquiescence,
 }
-OF_RUNS: Final = (*_OF_SCORES, "accuracy", *_OF_ELICITATION)
+#: Figures of a probe: who draws each, and who says why it cannot be drawn.
+_OF_PROBES: Final[dict[str, tuple[Callable[[Probe], Plot], Callable[[Probe, str], str]]]] = {
+    "decodability": (figures_probe.decodability, figures_probe.missing),
+    "learning": (figures_probe.learning, figures_probe.missing),
+    "leakage": (figures_outputs.leakage, figures_outputs.missing),
+    "anisotropy": (figures_geometry.anisotropy, figures_geometry.missing),
+    "parity": (figures_outputs.parity, figures_outputs.missing),
+}
+#: Figures of a plan: who draws each.
+_OF_PLANS: Final[dict[str, Callable[[Plan, str], Plot]]] = {
+    "front": figures_plan.front,
+    "same_cost": figures_plan.same_cost,
+    "error_shares": figures_plan.error_shares,
+}
+OF_RUNS: Final = (*_OF_SCORES, "accuracy", *_OF_ELICITATION, *_OF_PROBES, *_OF_PLANS)

@@ -11,6 +11,7 @@ from measurand.reporting.blocks import Block, Cell, Column, Image, Part, Text, n
 from measurand.reporting.boards import boards, rank_sets
 from measurand.reporting.cells import Remarks, without_empty
 from measurand.reporting.figures import available, plot
+from measurand.reporting.length import length
 from measurand.reporting.raters import missing, rater_pairs, raters
 from measurand.reporting.sources import components, system_tests
 from measurand.reporting.systems import decision_study, generalizability, pairs_of_systems
@@ -47,30 +48,36 @@ def _of_criterion(view: View, criterion: str, number: int) -> list[Part]:
     level = 3 if len(view.criteria) == 1 else 4
     has_figures = len(view.criteria) <= MOST_WITH_FIGURES
     can = available(view, criterion) if has_figures else []
-    steps: Sequence[tuple[str, str, str, Callable[[View, str], list[Block]]]] = (
-        ("agreement", "Agreement", "", agreement),
-        ("raters", "Each rater", "", raters),
-        ("agreement_pairs", "Every two raters", "", rater_pairs),
-        ("missing", "Who rated what", "", missing),
-        ("anova", "Do the systems differ? Analysis of variance and tests", "", system_tests),
-        ("components", "What the ratings depend on: variance components", "components", components),
-        ("generalizability", "How reliable the ranking is: G and Phi", "", generalizability),
-        ("decision", "What it would take: decision study", "decision", decision_study),
-        ("pairs", "Which systems differ: pairs of systems", "", pairs_of_systems),
-        ("ranks", "How sure each rank is", "rank_sets", rank_sets),
-        ("boards", "The board without each rater, and without parts of the items", "ranks", boards),
+    steps: Sequence[tuple[str, str, Sequence[str], Callable[[View, str], list[Block]]]] = (
+        ("agreement", "Agreement", (), agreement),
+        ("raters", "Each rater", ("rater_style",), raters),
+        ("agreement_pairs", "Every two raters", (), rater_pairs),
+        ("missing", "Who rated what", (), missing),
+        ("anova", "Do the systems differ? Analysis of variance and tests", (), system_tests),
+        ("components", "What the ratings depend on: variance components", ("components",), components),
+        ("generalizability", "How reliable the ranking is: G and Phi", (), generalizability),
+        ("decision", "What it would take: decision study", ("decision",), decision_study),
+        ("pairs", "Which systems differ: pairs of systems", ("resolution",), pairs_of_systems),
+        ("ranks", "How sure each rank is", ("rank_sets", "hasse"), rank_sets),
+        ("length", "Do ratings follow length?", ("length",), length),
+        (
+            "boards",
+            "The board without each rater, and without parts of the items",
+            ("ranks", "decodability_ratings"),
+            boards,
+        ),
     )
     parts = []
-    for name, title, figure, step in steps:
+    for name, title, figures, step in steps:
         if name == "anova" and not view.rows(criterion, "system_test", "f"):
             title = "Analysis of variance"
         blocks = step(view, criterion)
         if not blocks:
             continue
-        if figure in can:
-            # The figure stands after the words that explain it and before the numbers.
-            first = next((i for i, block in enumerate(blocks) if not isinstance(block, Text)), len(blocks))
-            blocks.insert(first, Image(plot(view.result, figure=figure, criterion=criterion)))
+        # Figures stand after the words that explain them and before the numbers.
+        first = next((i for i, block in enumerate(blocks) if not isinstance(block, Text)), len(blocks))
+        drawn = [Image(plot(view.result, figure=one, criterion=criterion)) for one in figures if one in can]
+        blocks[first:first] = drawn
         parts.append(Part(f"{name}-{number}", title, level, blocks))
     return parts
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from measurand.reporting import (
     answers,
@@ -13,10 +14,13 @@ from measurand.reporting import (
     examples,
     forced_choice,
     gates,
+    plan,
+    probe,
     scores,
     scores_contrasts,
     scores_criteria,
     scores_protocol,
+    scores_reliability,
     scores_spread,
     scores_verdict,
     study,
@@ -25,10 +29,15 @@ from measurand.reporting.blocks import Block, Bullets, Section, Terms
 from measurand.reporting.elicitation_view import Elicitation
 from measurand.reporting.forced_choice_view import Choices
 from measurand.reporting.gates import Gates
+from measurand.reporting.plan_view import Plan
+from measurand.reporting.probe_view import Probe
 from measurand.reporting.scores_view import Scores
 from measurand.reporting.study_view import Study
 from measurand.reporting.view import View
 from measurand.result import Finding, Result
+
+#: Analyses of outputs, any of which makes a result a probe.
+_OF_PROBES: Final = ("outputs", "units", "decodability", "leakage", "geometry", "cost")
 
 
 @dataclass(frozen=True)
@@ -58,7 +67,7 @@ class About:
 
 
 def kind_of(result: Result) -> str:
-    """Return which kind of run a result is: ``study``, ``scores``, ``forced_choice``, ``elicitation``, ``gates``.
+    """Return which kind of run a result is: study, probe, plan, scores, forced_choice, elicitation or gates.
 
     Blank is an audit.
     """
@@ -67,6 +76,10 @@ def kind_of(result: Result) -> str:
         return "study"
     if "design" in there:
         return ""
+    if any(name in there for name in _OF_PROBES):
+        return "probe"
+    if "plan" in there or "power" in there:
+        return "plan"
     return next((name for name in ("scores", "forced_choice", "elicitation", "gates") if name in there), "")
 
 
@@ -81,6 +94,8 @@ def default_title(result: Result) -> str:
     """
     return {
         "study": "A study",
+        "probe": "What outputs say",
+        "plan": "Plan of a panel",
         "scores": "Scores against raters",
         "forced_choice": "Forced choice",
         "elicitation": "Answers of systems",
@@ -94,6 +109,12 @@ def verdict_of_run(result: Result) -> tuple[str, list[str]]:
     if kind == "study":
         whole = Study(result)
         return study.headline(whole), study.lead(whole)
+    if kind == "probe":
+        probed = Probe(result)
+        return probe.headline(probed), probe.lead(probed)
+    if kind == "plan":
+        planned = Plan(result)
+        return plan.headline(planned), plan.lead(planned)
     of_gates = Gates(result)
     if kind == "scores":
         view = Scores(result)
@@ -121,6 +142,9 @@ def of_run(result: Result) -> About | None:
         counted = [*whole.findings, *whole.gates.findings]
         return About(study.headline(whole), study.lead(whole), *study.sections(whole), counted, whole.note)
     headline, lead = verdict_of_run(result)
+    if kind in ("probe", "plan"):
+        first, last = probe.sections(Probe(result)) if kind == "probe" else plan.sections(Plan(result))
+        return About(headline, lead, [Section("findings", "Findings", _findings(result.findings)), *first], last)
     of_gates = Gates(result)
     if kind == "scores":
         first, last = _of_scores(result, of_gates)
@@ -167,6 +191,7 @@ def _of_scores(result: Result, of_gates: Gates) -> tuple[list[Section], list[Sec
         Section("contrasts", "What each choice changes", scores_contrasts.contrasts(view)),
         Section("criteria", "The criteria", scores_criteria.criteria(view)),
         Section("spread", "Order and spread", scores_spread.spread(view)),
+        Section("reliability", "Do answers mean what they say?", scores_reliability.reliability(view)),
         Section("decisions", "In place of people", scores_spread.decisions(view)),
         Section("coverage", "Coverage", scores_protocol.coverage(view)),
         Section("baselines", "Baselines", scores_protocol.baselines(view)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from dataclasses import replace
 from typing import Final
 
 from measurand.reporting import study
@@ -13,6 +14,10 @@ from measurand.reporting.elicitation import systems_table
 from measurand.reporting.elicitation_view import Elicitation
 from measurand.reporting.forced_choice_view import Choices
 from measurand.reporting.gates import Gates
+from measurand.reporting.plan_summary import plan_table
+from measurand.reporting.plan_view import Plan
+from measurand.reporting.probe_summary import probe_table
+from measurand.reporting.probe_view import Probe
 from measurand.reporting.runs import default_title, kind_of, others, verdict_of_run
 from measurand.reporting.scores_summary import choices_table, gates_table, scores_table
 from measurand.reporting.scores_view import Scores
@@ -27,6 +32,8 @@ _MOST_LINES: Final = 32
 _LINES_EACH: Final = 3
 #: The same below the table of a scoring run.
 _MOST_OF_RUN: Final = 16
+#: Lines of the findings of a probe above which those that do not fail have a line each.
+_MOST_OF_PROBE: Final = 18
 #: Of a study: lines of the verdict, systems of the table, findings and gates that are told.
 _MOST_SAID: Final = 12
 _MOST_SYSTEMS: Final = 8
@@ -94,13 +101,21 @@ def _of_run(result: Result, width: int, *, color: bool) -> list[str]:
         lines += ["", *scores_table(Scores(result), width)]
     elif kind == "forced_choice":
         lines += ["", *choices_table(Choices(result), width)]
-    elif kind == "elicitation" and (told := systems_table(Elicitation(result), width)):
+    elif kind in ("probe", "elicitation"):
+        is_probe = kind == "probe"
+        told = probe_table(Probe(result), width) if is_probe else systems_table(Elicitation(result), width)
+        lines += ["", *told] if told else []
+    elif kind == "plan" and (told := plan_table(Plan(result), width)):
         lines += ["", *told]
     lines += ["", *gates_table(of_gates, width)] if kind == "gates" else []
     own = of_gates.findings if kind == "gates" else others(result, of_gates)
     # The table of the gates says which of them pass.
     found = [one for one in worst_first(own) if kind != "gates" or one.verdict not in ("pass", "not_applicable")]
-    if found:
+    if found and kind == "probe":
+        lines += ["", *_of_probe(found, width, color=color)]
+    elif found and kind == "plan":
+        lines += ["", *_of_plan(result, found, width, color=color)]
+    elif found:
         lines += ["", *_findings(found, width, color=color, most=_MOST_OF_RUN, most_each=2)]
     if kind != "gates" and of_gates.findings:
         gates_ = worst_first([one for one in of_gates.findings if one.verdict in ("fail", "warn")])
@@ -109,6 +124,42 @@ def _of_run(result: Result, width: int, *, color: bool) -> list[str]:
         lines += textwrap.wrap(
             f"Gates: {', '.join(f'{MARK[v]} {n} {WORD[v]}' for v, n in counts([*gates_, *passing]).items())}", width
         )
+    return lines
+
+
+def _of_probe(found: list[Finding], width: int, *, color: bool) -> list[str]:
+    """Return the findings of a probe, which are many: two lines for what fails, one for what warns or is open."""
+    whole = _findings(found, width, color=color, most=_MOST_OF_RUN, most_each=2)
+    if len(whole) <= _MOST_OF_PROBE:
+        return whole
+    lines = []
+    for verdicts, most_each in ((("fail",), 2), (("warn", "undetermined"), 1), (("pass", "not_applicable"), 2)):
+        part = [one for one in found if one.verdict in verdicts]
+        lines += _findings(part, width, color=color, most=0, most_each=most_each) if part else []
+    return lines
+
+
+def _of_plan(result: Result, found: list[Finding], width: int, *, color: bool) -> list[str]:
+    """Return the findings of a plan, each with what to do; of several criteria the matrix of their verdicts."""
+    view = View(Result([], findings=result.findings))
+    if len(view.criteria) > 1:
+        # The table of the criteria has the verdicts, unless it is one of facets.
+        matrix = _matrix(view, width, color=color) if Plan(result).formula else []
+        return [*matrix, *_remedies(found, width)]
+    told = [replace(one, statement=f"{one.statement} → {one.remedy}") if one.remedy else one for one in found]
+    return _findings(told, width, color=color, most=_MOST_LINES, most_each=5)
+
+
+def _remedies(found: list[Finding], width: int) -> list[str]:
+    """Return what to do, with whom it concerns; what is the same for several criteria stands once."""
+    by: dict[str, list[Finding]] = {}
+    for one in found:
+        if one.verdict in ("fail", "warn") and one.remedy:
+            by.setdefault(clean(one.remedy), []).append(one)
+    lines = []
+    for remedy, of in list(by.items())[:_MOST_TOLD]:
+        about = called(shorten(of[0].criterion, 32)) if len(of) == 1 else f"{len(of)} criteria"
+        lines += _cut(f"→ {short_name(of[0].id)}, {about}: {remedy}", width, _LINES_EACH)
     return lines
 
 

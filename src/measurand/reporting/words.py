@@ -79,6 +79,18 @@ FACETS: Final[dict[str, str]] = {
     "item": "items random, these raters",
     "rater": "raters random, these items",
 }
+#: Units of length as heads of columns.
+UNIT_OF_LENGTH: Final[dict[str, str]] = {
+    "emoji": "Emoji",
+    "emoji_or_text": "Emoji with those shown as text",
+    "non_ascii_grapheme": "Graphemes beyond ASCII",
+    "non_ascii_character": "Code points beyond ASCII",
+    "grapheme": "Graphemes",
+    "word": "Words",
+    "character": "Code points",
+    "byte": "Bytes",
+    "length": "Length as given",
+}
 #: Findings as the headings of a matrix.
 FINDING: Final[dict[str, str]] = {
     "systems-differ": "systems differ",
@@ -105,6 +117,15 @@ FINDING: Final[dict[str, str]] = {
     "first-reply": "first replies",
     "criteria-asked": "criteria asked",
     "acquiescence": "acquiescence",
+    "length-explains-order": "length and order",
+    "length-slope": "length slope",
+    "length-raters-differ": "raters and length",
+    "length-matched-order": "order at equal length",
+    "length-overlap": "overlap of lengths",
+    "target-reachable": "target reachable",
+    "layout-pays": "layout pays",
+    "difference-detectable": "difference detectable",
+    "facets-reliable": "facets reliable",
 }
 ANALYSIS: Final[dict[str, str]] = {
     "design": "Design",
@@ -131,6 +152,7 @@ ANALYSIS: Final[dict[str, str]] = {
     "coverage": "Coverage",
     "decisions": "Decisions",
     "spread": "Spread of scores",
+    "reliability_curve": "Reliability curves",
     "forced_choice": "Forced choice",
     "examples": "Examples",
     "study": "The study",
@@ -140,6 +162,16 @@ ANALYSIS: Final[dict[str, str]] = {
     "proofs": "Tests of the engines",
     "acquiescence": "Acquiescence",
     "repeats": "Repeats",
+    "length": "Length",
+    "outputs": "Outputs",
+    "units": "Units of text",
+    "decodability": "Decodability",
+    "decodability_ratings": "Decodability and ratings",
+    "leakage": "Leakage",
+    "geometry": "Geometry of vectors",
+    "cost": "Cost",
+    "plan": "Plan",
+    "power": "Power",
 }
 
 _BIDI: Final = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -268,6 +300,18 @@ def begin(text: str) -> str:
     'Items random, these raters'
     """
     return text[:1].upper() + text[1:]
+
+
+def unit_of_length(unit: Key) -> str:
+    """Return a unit of length as a sentence has it.
+
+    Examples
+    --------
+    >>> unit_of_length("non_ascii_grapheme")
+    'graphemes beyond ASCII'
+    """
+    words = UNIT_OF_LENGTH.get(str(unit), clean(unit).replace("_", " "))
+    return f"{words[:1].lower()}{words[1:]}"
 
 
 def plural(count: int, singular: str, plural_form: str = "") -> str:

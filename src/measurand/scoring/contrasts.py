@@ -19,6 +19,7 @@ from measurand.scoring.replicates import Store
 from measurand.scoring.run import Run, Scope
 from measurand.sentences import joined
 from measurand.stats.inference import FloatArray, holm
+from measurand.stats.replicates import bootstrap_p, max_t
 
 #: Scores under every tie rule and target, by the values of an arm's keys, the scope and the path.
 Points = Mapping[tuple[tuple[Key, ...], Scope, Path], float]
@@ -43,72 +44,6 @@ class Contrast:
 
     row: Row
     draws: FloatArray
-
-
-def bootstrap_p(values: FloatArray) -> float:
-    """Return the two-sided p of a difference whose replicates, centred on it, stand in for its null distribution.
-
-    Parameters
-    ----------
-    values : ndarray, shape (1 + n_replicates,)
-        The difference and its replicates.
-
-    Returns
-    -------
-    float
-        (1 + hits) / (1 + replicates), never 0; NaN where undefined.
-
-    Examples
-    --------
-    >>> round(bootstrap_p(np.array([3.0, 2.0, 4.0, 3.5])), 2)
-    0.25
-    """
-    draws = values[1:][~np.isnan(values[1:])]
-    if np.isnan(values[0]) or len(draws) == 0:
-        return np.nan
-    # Replicates that differ from the bar by rounding dust alone reach it.
-    bar = abs(values[0]) - 1e-12 * max(1.0, abs(values[0]))
-    return float((1 + (np.abs(draws - values[0]) >= bar).sum()) / (1 + len(draws)))
-
-
-def max_t(differences: FloatArray) -> FloatArray:
-    """Return p values adjusted for many differences by the largest studentised deviation of each replicate.
-
-    Parameters
-    ----------
-    differences : ndarray, shape (1 + n_replicates, n_differences)
-        The differences and their replicates on shared draws.
-
-    Returns
-    -------
-    ndarray, shape (n_differences,)
-        Single-step max-T; NaN where a difference is undefined or does not vary.
-
-    References
-    ----------
-    Westfall & Young (1993), Resampling-Based Multiple Testing, section 2.3; Romano & Wolf (2005), JASA 100, 94-108.
-
-    Examples
-    --------
-    >>> max_t(np.array([[2.0], [2.5], [1.0], [2.4]])).round(2).tolist()
-    [0.25]
-    """
-    point = differences[0]
-    out = np.full(len(point), np.nan)
-    known = ~np.isnan(point)
-    draws = differences[1:][:, known]
-    draws = draws[~np.isnan(draws).any(axis=1)]
-    if not known.any() or len(draws) == 0:
-        return out
-    error = draws.std(axis=0)
-    used = np.flatnonzero(known)[error > 0]
-    if len(used) == 0:
-        return out
-    draws, error = draws[:, error > 0], error[error > 0]
-    largest = (np.abs(draws - point[used]) / error).max(axis=1)
-    bar = np.abs(point[used]) / error * (1 - 1e-12)
-    out[used] = (1 + (largest[:, None] >= bar[None, :]).sum(axis=0)) / (1 + len(largest))
-    return out
 
 
 def contrast_rows(run: Run, points: Points) -> list[Row]:
@@ -141,9 +76,9 @@ def _difference(
     note = joined(note, _criteria_left_out(run, [a, b], scope, run.stores[over]))
     full = {**keys, **scope.keys}
     row = run.row("contrasts", full, "difference", values, over=over, n_items=n_items, undefined=undefined, note=note)
-    p = bootstrap_p(values)
-    if not np.isnan(p):
-        row = replace(row, p=p, attainable_p=1 / (1 + int((~np.isnan(values[1:])).sum())))
+    test = bootstrap_p(float(values[0]), values[1:])
+    if not test.undefined:
+        row = replace(row, p=test.p, attainable_p=test.attainable_p)
     return Contrast(replace(row, n_raters=n_raters), values)
 
 
@@ -168,7 +103,8 @@ def _adjusted(found: list[Contrast]) -> list[Contrast]:
     if not found:
         return []
     p = np.array([np.nan if one.row.p is None else one.row.p for one in found])
-    largest = max_t(np.column_stack([one.draws for one in found]))
+    table = np.column_stack([one.draws for one in found])
+    largest = max_t(table[0], table[1:])
     n_tests, n_draws = int((~np.isnan(p)).sum()), len(found[0].draws) - 1
     attainable = n_tests / (n_draws + 1)
     is_coarse = attainable >= SIGNIFICANT

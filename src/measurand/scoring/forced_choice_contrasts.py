@@ -12,11 +12,11 @@ import numpy as np
 
 from measurand.result import Key, Row
 from measurand.scoring.arms import Arm
-from measurand.scoring.contrasts import bootstrap_p
 from measurand.scoring.forced_choice_arms import Chooser, worth
 from measurand.scoring.forced_choice_cells import FIXED
 from measurand.stats.inference import FloatArray, IntArray, holm, percentile_interval, without_dust
 from measurand.stats.ranking import ratio
+from measurand.stats.replicates import bootstrap_p
 
 #: Statistics that are compared, and their columns among an arm's.
 _OF: Final = {of: FIXED.index(of) for of in ("accuracy", "macro_f1")}
@@ -189,8 +189,8 @@ def _row(
         told = f"{100 * missing:.2g} % of the replicates drew no such item and are left out"
         more["note"] = "; ".join(filter(None, (note, told)))
     more |= {"low": low, "high": high, "confidence": confidence, "method": "paired percentile bootstrap"}
-    n_defined = int((~np.isnan(drawn)).sum())
-    return Row("contrasts", keys, "difference", d, p=bootstrap_p(values), attainable_p=1 / (1 + n_defined), **more)
+    test = bootstrap_p(d, drawn)
+    return Row("contrasts", keys, "difference", d, p=test.p, attainable_p=test.attainable_p, **more)
 
 
 def family(contrast: Contrast) -> tuple[Key, ...]:

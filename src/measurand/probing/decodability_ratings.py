@@ -1,0 +1,166 @@
+"""Do systems whose outputs tell more of the labels get higher ratings? Rank correlation over systems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from measurand.data.panel import Panel, panels
+from measurand.data.ratings import Ratings
+from measurand.probing.findings_decodability_read import system_scores
+from measurand.result import Key, MeasurandError, Result, Row
+from measurand.sentences import joined
+from measurand.stats.inference import FloatArray, clusters, percentile_interval, stream, without_dust
+from measurand.stats.rank_correlation import Correlated, correlation, row_spearman
+
+REPLICATES: Final = 2000
+_OVER_SYSTEMS: Final = "Fisher's z over systems, variance (1 + rho^2/2)/(n - 3) (Bonett & Wright 2000)"
+_OVER_ITEMS: Final = "percentile bootstrap of the rated items, these systems and their decodability as they are"
+_VALIDATES: Final = "a criterion that does not order the systems validates nothing; see `measurand audit`"
+
+
+class _Means(NamedTuple):
+    """Sums and numbers of ratings of each item and system, shape (n_items, n_systems)."""
+
+    sums: FloatArray
+    counts: FloatArray
+
+    @property
+    def means(self) -> FloatArray:
+        """Mean rating of each system."""
+        return np.asarray(self.of(np.ones((1, len(self.sums))))[0])
+
+    def of(self, weights: FloatArray) -> FloatArray:
+        """Return mean ratings of each system for item weights (n_rows, n_items)."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray((weights @ self.sums) / (weights @ self.counts))
+
+
+def decodability_ratings(
+    result: Result, ratings: Ratings | Sequence[Panel] | Any, *, confidence: float = 0.95, seed: int = 0
+) -> Result:
+    """Return the rank correlation of systems' decodability with their mean rating, overall and for each rater.
+
+    Parameters
+    ----------
+    result : Result
+        What `measurand.probing.decodability.decodability` returned.
+    ratings : Ratings, path or data frame
+        Ratings of outputs of systems of the same names; see `measurand.read_ratings`.
+    confidence, seed
+        Level of intervals; the one seed.
+
+    Returns
+    -------
+    Result
+        Analysis `decodability_ratings`: `spearman` for each criterion, language and rater (blank: the mean over all
+        ratings), over the systems that both tables name. Two intervals, since both the systems and the rated items are
+        few: over systems (with p by t, n - 2 degrees of freedom) and over rated items. Undefined below three systems in
+        common, or where either side does not vary.
+
+    Raises
+    ------
+    MeasurandError
+        If the result holds no decodability.
+
+    Notes
+    -----
+    The mean rating of a system is over the ratings that there are, all items together, of whatever language. The
+    interval over systems is tanh(artanh(rho) ± z sqrt((1 + rho²/2)/(n - 3))).
+
+    References
+    ----------
+    Bonett & Wright (2000), Psychometrika 65, 23-28. Sakhawat 2026, arXiv 2609.29445, section 6.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> keys = {"language": "", "token_unit": "word"}
+    >>> scores = {"a": 0.4, "b": 0.5, "c": 0.6}
+    >>> rows = [Row("decodability", keys | {"system": name}, "macro_f1", value) for name, value in scores.items()]
+    >>> given = pd.DataFrame({"item": 1, "system": list("abc"), "rater": "R1", "rating": [1, 3, 2]})
+    >>> decodability_ratings(Result(rows), given).select("decodability_ratings", "spearman", {"rater": ""})[0].estimate
+    0.5
+    """
+    scores = system_scores(result)
+    if not scores:
+        raise MeasurandError("the result has no macro_f1 of a system; give what `decodability` returned")
+    rows: list[Row] = []
+    for panel in panels(ratings):
+        for (language, unit), of_systems in scores.items():
+            keys: dict[str, Key] = {"criterion": panel.criterion, "language": language, "token_unit": unit}
+            rows += _rows(keys, panel, of_systems, confidence, seed)
+    return Result(rows, {"decodability_ratings": {"confidence": confidence, "seed": seed, "replicates": REPLICATES}})
+
+
+def _rows(
+    keys: Mapping[str, Key], panel: Panel, of_systems: Mapping[str, float], confidence: float, seed: int
+) -> list[Row]:
+    """Return the rows of one criterion and language: overall, then rater by rater."""
+    names = [name for name in panel.systems if name in of_systems]
+    if not panel.has_numbers:
+        reason = "nominal ratings of more than two categories have no mean"
+        return [Row("decodability_ratings", keys, "spearman", np.nan, undefined=reason)]
+    if len(names) < 3:
+        reason = f"{len(names)} systems are named both in the outputs and in the ratings; an order needs three"
+        return [Row("decodability_ratings", keys, "spearman", np.nan, undefined=reason)]
+    x = without_dust(np.array([of_systems[name] for name in names]), largest=1.0)
+    column = np.full(panel.n_systems, -1)
+    column[[panel.systems.index(name) for name in names]] = np.arange(len(names))
+    rows = []
+    for rater in ["", *panel.raters] if panel.n_raters > 1 else [""]:
+        kept = column[panel.system] >= 0
+        if rater:
+            kept &= panel.rater == panel.raters.index(rater)
+        n_raters = 1 if rater else panel.n_raters
+        found = _correlation({**keys, "rater": rater}, x, _tabled(panel, kept, column, len(names)), confidence, seed)
+        rows += [replace(row, n_raters=n_raters) for row in found]
+    return rows
+
+
+def _tabled(panel: Panel, kept: np.ndarray[Any, Any], column: np.ndarray[Any, Any], n_systems: int) -> _Means:
+    """Return sums and numbers of the kept ratings, only the items that have any."""
+    _, item = np.unique(panel.item[kept], return_inverse=True)
+    place = (item, column[panel.system[kept]])
+    sums = np.zeros((int(item.max(initial=-1)) + 1, n_systems))
+    counts = np.zeros_like(sums)
+    np.add.at(sums, place, panel.rating[kept])
+    np.add.at(counts, place, 1.0)
+    return _Means(sums, counts)
+
+
+def _correlation(keys: Mapping[str, Key], x: FloatArray, table: _Means, confidence: float, seed: int) -> list[Row]:
+    """Return the correlation with its two intervals."""
+    n_items = len(table.sums)
+    if n_items == 0 or np.isnan(table.means).any():
+        reason = "a system has no rating here"
+        return [Row("decodability_ratings", keys, "spearman", np.nan, undefined=reason, n_items=n_items)]
+    means = without_dust(table.means, largest=float(np.abs(table.means).max()))
+    found = correlation(x, means, confidence=confidence, is_rank=True)
+    if found.undefined:
+        reason = "all systems have the same decodability" if np.ptp(x) == 0 else "all systems have the same mean rating"
+        return [Row("decodability_ratings", keys, "spearman", np.nan, undefined=reason, n_items=n_items)]
+    rows = [_over_systems(keys, found, len(x), n_items, confidence)]
+    if n_items > 1:
+        rng = stream(seed, "decodability_ratings", *(str(keys[name]) for name in ("criterion", "language", "rater")))
+        drawn = clusters(np.arange(n_items), np.arange(n_items), n_items)
+        boards = np.concatenate([table.of(weights) for weights in drawn.replicates(REPLICATES, rng)])
+        rhos = row_spearman(np.broadcast_to(x, boards.shape), np.round(boards, 12))
+        low, high, lost = percentile_interval(rhos, confidence=confidence)
+        note = joined(_VALIDATES, f"undefined in {100 * lost:.2g} % of the replicates" if lost else "")
+        ends = (low, high, confidence, _OVER_ITEMS, "item", n_items)
+        rows.append(Row("decodability_ratings", keys, "spearman", found.value, *ends, note=note))
+    return rows
+
+
+def _over_systems(keys: Mapping[str, Key], found: Correlated, n: int, n_items: int, confidence: float) -> Row:
+    """Return the correlation with its interval and test over systems."""
+    note = f"{n} systems; {_VALIDATES}"
+    row = Row("decodability_ratings", keys, "spearman", found.value, unit="system", n_items=n_items)
+    if found.no_interval:
+        return replace(row, note=f"{note}; no interval over systems: {found.no_interval}")
+    ends: dict[str, Any] = {"low": found.low, "high": found.high, "confidence": confidence, "method": _OVER_SYSTEMS}
+    return replace(row, df1=1, df2=found.df, p=found.p, note=note, **ends)

@@ -1,0 +1,88 @@
+"""Do row-wise and grouped splits order the systems alike?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from measurand.probing.leakage_rows import split_row
+from measurand.result import Key, Row
+from measurand.sentences import joined, listed
+from measurand.stats.association import kendall_tau_b, spearman
+from measurand.stats.inference import FloatArray, without_dust
+from measurand.stats.resampled import Resampled
+
+
+def order_rows(
+    row: FloatArray,
+    clean: FloatArray,
+    systems: Sequence[str],
+    *,
+    keys: Mapping[str, Key],
+    n_items: int,
+    corrected: Callable[[FloatArray], Resampled],
+    confidence: float,
+) -> list[Row]:
+    """Return how the order of systems under row-wise splits compares with that under grouped ones.
+
+    Parameters
+    ----------
+    row, clean : ndarray, shape (repeats, n_systems)
+        Scores of each split; splits of one row of the arrays are a pair.
+    systems : sequence of str
+        Names of the columns.
+    keys, n_items, confidence
+        What the rows carry.
+    corrected : callable
+        The corrected resampled t of one value for each pair.
+
+    Returns
+    -------
+    list of Row
+        `spearman_orders` and `kendall_tau_b_orders` between the mean scores; `winner_changes` (1 if the best mean is
+        another system's); `winner_changes_share`, of pairs of splits with different winners, and beside it
+        `winner_changes_by_chance`, of pairs of grouped splits with different winners, which no leak explains. Where the
+        winner changes, `optimism_between_winners`: how much more the row-wise winner gains by the leak than the grouped
+        one, with its test. What is compared was chosen by the same scores, so that it errs towards a difference.
+    """
+    row, clean = without_dust(row, largest=1.0), without_dust(clean, largest=1.0)
+    means = without_dust(row.mean(axis=0), largest=1.0), without_dust(clean.mean(axis=0), largest=1.0)
+    names = [_named(_best(mean), systems) for mean in means]
+    both = f"best by row: {names[0]}; grouped: {names[1]}"
+    mean_note = joined("between the mean scores of the systems; no interval: both are of the same items", both)
+
+    def number(name: str, estimate: float, note: str = "", undefined: str = "") -> Row:
+        return Row("leakage", keys, name, estimate, note=note, undefined=undefined, n_items=n_items)
+
+    tau = kendall_tau_b(*means)
+    rho = np.nan if tau.undefined else float(spearman(*means, np.ones((1, len(systems))))[0])
+    rows = [
+        number("spearman_orders", rho, mean_note, tau.undefined),
+        number("kendall_tau_b_orders", tau.value, mean_note, tau.undefined),
+        number("winner_changes", float(_best(means[0]) != _best(means[1])), both),
+    ]
+    best_row, best_clean = ([_best(scores) for scores in one] for one in (row, clean))
+    changed = np.mean([a != b for a, b in zip(best_row, best_clean, strict=True)])
+    pairs = [best_clean[i] != best_clean[j] for i in range(len(clean)) for j in range(i)]
+    rows += [
+        number("winner_changes_share", float(changed), f"of {len(row)} pairs of splits, one by row and one grouped"),
+        number("winner_changes_by_chance", float(np.mean(pairs)), f"of {len(pairs)} pairs of grouped splits"),
+    ]
+    if _best(means[0]) == _best(means[1]):
+        return rows
+    first, second = (min(_best(mean)) for mean in means)
+    gain = row - clean
+    note = f"optimism of {systems[first]} minus that of {systems[second]}"
+    found = corrected(gain[:, first] - gain[:, second])
+    name = "optimism_between_winners"
+    return [*rows, split_row(keys, name, found, confidence=confidence, n_items=n_items, note=note)]
+
+
+def _best(scores: FloatArray) -> frozenset[int]:
+    """Return the systems with the highest score."""
+    return frozenset(np.flatnonzero(scores == scores.max()).tolist())
+
+
+def _named(best: frozenset[int], systems: Sequence[str]) -> str:
+    return listed([systems[at] for at in sorted(best)])

@@ -1,0 +1,110 @@
+"""Decodability beside ratings: rank correlation over systems."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from measurand import MeasurandError
+from measurand.probing.decodability_ratings import decodability_ratings
+from measurand.probing.findings_decodability import decodability_findings
+from measurand.result import Result, Row
+
+KEYS = {"language": "", "token_unit": "emoji", "split": "row"}
+
+
+def scored(scores, **keys):
+    return Result([Row("decodability", {**KEYS, **keys, "system": name}, "macro_f1", x) for name, x in scores.items()])
+
+
+def rated(means, *, n_items=40, raters=("R1", "R2"), seed=0, noise=0.0):
+    """Return ratings of each system around its mean, whose errors sum to 0 over items without noise."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for name, mean in means.items():
+        for rater in raters:
+            for i in range(n_items):
+                rows.append((f"i{i}", name, rater, mean + (1 if i % 2 else -1) + noise * rng.normal()))
+    return pd.DataFrame(rows, columns=["item", "system", "rater", "rating"])
+
+
+def rows(result, rater=""):
+    return result.select("decodability_ratings", "spearman", {"rater": rater})
+
+
+def test_the_correlation_of_the_published_table_is_found(shared):
+    table = json.loads((shared / "golden" / "two_emojis.json").read_text(encoding="utf-8"))["table3"]
+    result = decodability_ratings(
+        scored({name: row[2] for name, row in table.items()}), rated({name: row[0] for name, row in table.items()})
+    )
+    over_systems, over_items = rows(result)
+    assert over_systems.estimate == pytest.approx(-0.190, abs=5e-4)
+    assert over_systems.p == pytest.approx(0.65, abs=0.005)
+    assert over_systems.df2 == 6
+    assert over_systems.low < -0.7
+    assert over_systems.high > 0.5
+    assert over_items.unit == "item"
+
+
+def test_every_rater_has_a_row_and_the_mean_is_over_all_ratings():
+    first = rated({"a": 1, "b": 2, "c": 3, "d": 4}, raters=("R1",))
+    second = rated({"a": 4, "b": 3, "c": 2, "d": 1}, raters=("R2",)).assign(rating=lambda t: t["rating"] * 10)
+    result = decodability_ratings(scored({"a": 0.1, "b": 0.2, "c": 0.3, "d": 0.4}), pd.concat([first, second]))
+    assert [rows(result, rater)[0].estimate for rater in ("", "R1", "R2")] == [-1, 1, -1]
+    assert "the orders are the same, or opposite" in rows(result)[0].note
+    assert all("validates nothing" in row.note for row in result)
+
+
+def test_the_interval_over_items_is_that_of_redrawn_means():
+    from scipy.stats import spearmanr
+
+    scores = {"a": 0.1, "b": 0.2, "c": 0.3, "d": 0.4, "e": 0.5}
+    given = rated({"a": 3.0, "b": 3.1, "c": 2.9, "d": 3.2, "e": 3.1}, n_items=30, noise=1.0)
+    row = rows(decodability_ratings(scored(scores), given))[1]
+    cube = given.groupby(["item", "system"])["rating"].mean().unstack().to_numpy()
+    rng = np.random.default_rng(9)
+    drawn = [spearmanr(list(scores.values()), cube[rng.integers(0, 30, 30)].mean(axis=0))[0] for _ in range(2000)]
+    assert [row.low, row.high] == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.1)
+
+
+def test_only_systems_that_both_tables_name_count_and_three_are_needed():
+    scores = scored({"a": 0.1, "b": 0.2, "c": 0.3})
+    three = decodability_ratings(scores, rated({"a": 1, "b": 2, "c": 3, "other": 0}))
+    assert rows(three)[0].estimate == 1
+    assert rows(three)[0].low is None
+    (row,) = decodability_ratings(scores, rated({"a": 1, "b": 2, "other": 0}))
+    assert "2 systems are named both" in row.undefined
+    (row,) = decodability_ratings(
+        scored({"a": 0.1, "b": 0.1, "c": 0.1}), rated({"a": 1, "b": 2, "c": 3}, raters=("R1",))
+    )
+    assert "same decodability" in row.undefined
+
+
+def test_a_rater_who_skipped_a_system_has_no_correlation_and_the_others_have():
+    given = rated({"a": 1, "b": 2, "c": 3})
+    given = given[~((given["rater"] == "R2") & (given["system"] == "c"))]
+    result = decodability_ratings(scored({"a": 0.1, "b": 0.2, "c": 0.3}), given)
+    assert "no rating" in rows(result, "R2")[0].undefined
+    assert rows(result, "R1")[0].estimate == 1
+
+
+def test_a_result_without_scores_is_refused():
+    with pytest.raises(MeasurandError, match="no macro_f1 of a system"):
+        decodability_ratings(Result([]), rated({"a": 1}))
+
+
+@pytest.mark.parametrize(("sign", "verdict"), [(1, "pass"), (-1, "fail")])
+def test_a_clear_order_is_told_and_an_unclear_one_is_not(sign, verdict):
+    scores = {f"s{k}": k / 10 for k in range(12)}
+    means = {name: 3 + sign * x for name, x in scores.items()}
+    means["s3"], means["s4"] = means["s4"], means["s3"]
+    result = scored(scores) + decodability_ratings(scored(scores), rated(means))
+    found = next(one for one in decodability_findings(result) if one.id == "decodability-and-ratings")
+    assert found.verdict == verdict
+    few = {name: scores[name] for name in ("s1", "s3", "s4", "s6")}
+    unclear = scored(few) + decodability_ratings(scored(few), rated({name: means[name] for name in few}))
+    found = next(one for one in decodability_findings(unclear) if one.id == "decodability-and-ratings")
+    assert found.verdict == "undetermined"
+    assert "validates nothing" in found.remedy
+    assert "over 4 systems" in found.statement
