@@ -118,10 +118,19 @@ def probe(
             show_default="emoji where outputs are emoji, else word",
         ),
     ] = None,
-    penalty: Annotated[float, typer.Option("--penalty", help="C of the logistic regression. Paper: 4.")] = 4.0,
-    folds: Annotated[int, typer.Option("--folds", min=2, help="Folds of cross-validation. Paper: 5.")] = 5,
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="How often folds are dealt. Paper: 10.")] = 10,
-    replicates: Annotated[int, typer.Option("--replicates", min=100, help="Bootstrap replicates. Paper: 2000.")] = 2000,
+    penalty: Annotated[
+        float | None, typer.Option("--penalty", help="C of the logistic regression. Paper: 4.", show_default="4")
+    ] = None,
+    folds: Annotated[
+        int | None, typer.Option("--folds", min=2, help="Folds of cross-validation. Paper: 5.", show_default="5")
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", min=1, help="How often folds are dealt. Paper: 10.", show_default="10")
+    ] = None,
+    replicates: Annotated[
+        int | None,
+        typer.Option("--replicates", min=100, help="Bootstrap replicates. Paper: 2000.", show_default="2000"),
+    ] = None,
     refits: Annotated[
         int, typer.Option("--refits", min=0, help="Replicates in which the decoder is fitted anew; 0 for none.")
     ] = 40,
@@ -134,7 +143,8 @@ def probe(
         list[PartChoice] | None, typer.Option("--only", help="Ask this alone (repeatable).", show_default="everything")
     ] = None,
     preset: Annotated[
-        ProbePresetChoice | None, typer.Option("--preset", help="ead: the second paper's decoder, by its own choices.")
+        ProbePresetChoice | None,
+        typer.Option("--preset", help="ead: the second paper's decoder, where nothing else is named here."),
     ] = None,
     confidence: ConfidenceOption = 0.95,
     seed: SeedOption = 0,
@@ -174,7 +184,7 @@ def probe(
     chosen: dict[str, Any] = {
         "token_unit": None if token_unit is None else token_unit.value,
         "preset": None if preset is None else preset.value,
-        "labels": "shared" if shared_labels else "refuse",
+        "labels": "shared" if shared_labels else None,
         "asked": _range(asked),
         "penalty": penalty,
         "n_folds": folds,

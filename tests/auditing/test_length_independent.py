@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import optimize, stats
+from threadpoolctl import threadpool_limits
 
 from measurand.auditing import length
 
@@ -39,7 +40,7 @@ def tables():
 
 @pytest.fixture(scope="module")
 def found(tables):
-    return length(*tables, replicates=200, seed=5)
+    return length(*tables, replicates=100, seed=5)
 
 
 @pytest.fixture(scope="module")
@@ -127,12 +128,13 @@ def test_mixed_models_have_the_slope_and_error_of_the_dense_restricted_likelihoo
     x = np.column_stack([np.ones(len(y)), centred])
     same = [(joined[name].to_numpy()[:, None] == joined[name].to_numpy()).astype(float) for name in ("item", "rater")]
     parts = [*same, same[1] * np.outer(centred, centred)] if "rater_slope" in model else same
-    best = optimize.minimize(
-        lambda log: negative_log_reml(np.exp(log), y, x, parts)[0],
-        np.log(np.full(len(parts), 0.3)),
-        method="Nelder-Mead",
-        options={"xatol": 1e-6, "fatol": 1e-10, "maxiter": 4000},
-    )
+    with threadpool_limits(1):  # many small factorisations
+        best = optimize.minimize(
+            lambda log: negative_log_reml(np.exp(log), y, x, parts)[0],
+            np.log(np.full(len(parts), 0.3)),
+            method="Nelder-Mead",
+            options={"xatol": 1e-5, "fatol": 1e-10},
+        )
     _, beta, covariance, sigma2 = negative_log_reml(np.exp(best.x), y, x, parts)
     row = one(found, "slope", model=model)
     assert row.estimate == pytest.approx(beta[1] / raw.std(), rel=1e-4)
@@ -205,10 +207,9 @@ def test_the_overlap_is_counted_over_outputs_and_not_over_ratings(found, joined)
     )
 
 
-@pytest.mark.parametrize("shift", [10.0, -3.0])
-def test_a_shift_of_all_ratings_moves_no_slope_and_no_order(tables, found, shift):
+def test_a_shift_of_all_ratings_moves_no_slope_and_no_order(tables, found):
     ratings, outputs = tables
-    again = length(ratings.assign(rating=ratings["rating"] + shift), outputs, replicates=200, seed=5)
+    again = length(ratings.assign(rating=ratings["rating"] + 10), outputs, replicates=100, seed=5)
     for statistic in ("slope", "spearman", "r_squared", "win_rate_matched", "win_rate_adjusted", "slopes_differ_f"):
         for a, b in zip(found.select("length", statistic), again.select("length", statistic), strict=True):
             assert a.keys == b.keys

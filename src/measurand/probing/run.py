@@ -26,6 +26,15 @@ from measurand.result import MeasurandError, Result
 #: The parts, in order, and about how long each takes beside the others.
 PARTS: Final[Mapping[str, int]] = {"units": 2, "decodability": 24, "leakage": 8, "geometry": 4, "cost": 2}
 
+#: What a decoder is made with where neither a preset nor the caller says.
+_DEFAULTS: Final[Mapping[str, Any]] = {
+    "penalty": 4.0,
+    "n_folds": 5,
+    "n_seeds": 10,
+    "replicates": 2000,
+    "labels": "refuse",
+}
+
 Told = Callable[[str, int, int], None]
 
 
@@ -36,12 +45,12 @@ def probe(
     ratings: Any = None,
     token_unit: str | None = None,
     preset: str | None = None,
-    labels: str = "refuse",
+    labels: str | None = None,
     asked: tuple[int, int] | None = None,
-    penalty: float = 4.0,
-    n_folds: int = 5,
-    n_seeds: int = 10,
-    replicates: int = 2000,
+    penalty: float | None = None,
+    n_folds: int | None = None,
+    n_seeds: int | None = None,
+    replicates: int | None = None,
     refits: int = 40,
     repeats: int = 10,
     base_language: str | None = None,
@@ -64,13 +73,15 @@ def probe(
     token_unit : str or None
         What a decoder sees of an output; None takes emoji where most outputs consist of them, and else words.
     preset : str or None
-        ``"ead"`` takes the second paper's decoder: graphemes beyond ASCII, rows as folds deal them, shared labels.
-    labels : {"refuse", "shared"}
-        Where languages have different labels: refuse what crosses languages, or keep the labels that all have.
+        ``"ead"`` takes the second paper's decoder, where nothing else is named: graphemes beyond ASCII, rows as folds
+        deal them, shared labels.
+    labels : {"refuse", "shared"} or None
+        Where languages have different labels: refuse what crosses languages, or keep the labels that all have. None
+        refuses, or does as the preset says.
     asked : (int, int) or None
         The fewest and the most units that were asked for.
     penalty, n_folds, n_seeds, replicates, refits
-        As for `measurand.probing.decodability`.
+        As for `measurand.probing.decodability`; None takes 4, 5, 10 and 2,000, or what the preset says.
     repeats : int
         Pairs of splits of the question of leakage.
     base_language : str or None
@@ -103,19 +114,22 @@ def probe(
     table = as_outputs(outputs)
     _check(table, token_unit, preset, labels, only)
     unit = token_unit or (main_unit(table.frame["text"]) if "text" in table else "emoji")
-    decoding: dict[str, Any] = {
-        "token_unit": unit,
+    named = {
+        "token_unit": token_unit,
         "penalty": penalty,
         "n_folds": n_folds,
         "n_seeds": n_seeds,
         "replicates": replicates,
         "labels": labels,
     }
-    if preset is not None:
-        decoding.update(PRESETS[preset])
-        decoding["token_unit"] = token_unit or decoding["token_unit"]
+    decoding: dict[str, Any] = {
+        **_DEFAULTS,
+        "token_unit": unit,
+        **(PRESETS[preset] if preset is not None else {}),
+        **{name: value for name, value in named.items() if value is not None},
+    }
     level: dict[str, Any] = {"confidence": confidence, "seed": seed}
-    redrawn: dict[str, Any] = {**level, "replicates": replicates}
+    redrawn: dict[str, Any] = {**level, "replicates": decoding["replicates"]}
     steps: dict[str, Callable[[Result], Result]] = {
         "units": lambda _: units(table, unit=unit, asked=asked, **redrawn),
         "decodability": lambda _: _decoded(
@@ -169,12 +183,12 @@ def _cost(
     return Result(rows, found.settings)
 
 
-def _check(table: Outputs, token_unit: str | None, preset: str | None, labels: str, only: Sequence[str]) -> None:
+def _check(table: Outputs, token_unit: str | None, preset: str | None, labels: str | None, only: Sequence[str]) -> None:
     if token_unit is not None and token_unit not in TOKEN_UNITS:
         raise MeasurandError(f"token unit {token_unit!r}; allowed are {', '.join(TOKEN_UNITS)}")
     if preset is not None and preset not in PRESETS:
         raise MeasurandError(f"preset {preset!r}; there are {', '.join(PRESETS)}")
-    if labels not in ("refuse", "shared"):
+    if labels not in (None, "refuse", "shared"):
         raise MeasurandError(f"labels {labels!r}; allowed are refuse and shared")
     if unknown := [name for name in only if name not in PARTS]:
         raise MeasurandError(f"only {unknown[0]!r}; there are {', '.join(PARTS)}")
