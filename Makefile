@@ -1,4 +1,4 @@
-# Two commands on a fresh machine with Python 3.11 or newer: make demo, make test.
+# Two commands on a fresh machine with Python 3.11 or newer: make demo, make test. And make docs: the documentation as a site.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -6,6 +6,7 @@ STAMP := $(VENV)/.installed
 MODELS := .cache/models
 LOCAL := $(VENV)/.local
 ENGINES := $(VENV)/.engines
+DOCS := $(VENV)/.docs
 
 # Tests on real data find it through this variable and are skipped, by name, without it.
 ifneq ($(wildcard ../shared/golden),)
@@ -15,7 +16,7 @@ endif
 # A small language model for the tests of real engines: its file is taken out of a wheel that nothing depends on.
 export MEASURAND_MODELS ?= $(abspath $(MODELS))
 
-.PHONY: demo test check format install clean
+.PHONY: demo test docs check format install clean
 
 install: $(STAMP)
 
@@ -47,6 +48,15 @@ demo: $(LOCAL)
 
 test: $(ENGINES)
 	$(BIN)/python -m pytest
+
+$(DOCS): $(STAMP)
+	$(BIN)/python -m pip install --quiet --group docs
+	@touch $@
+
+# Guides, a page for each analysis, function and class; warnings, and links that lead nowhere, are errors.
+docs: $(DOCS)
+	$(BIN)/python docs/site/build.py build/docs
+	@echo "Site: build/docs/index.html"
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

@@ -25,8 +25,8 @@ from measurand.simulate.benchmark import simulate_benchmark
 CLASSES = ["anger", "disgust", "fear", "happy"]
 HOSTILE = ["<script>alert(1)</script>", "n" * 200, "$x^2$ | `a`", "نموذج عربي", "日本語のモデル", "{{ 7 * 7 }}\x07"]
 SECTIONS = [
-    "findings", "systems", "by-criterion", "order", "contrasts", "criteria", "spread", "decisions", "coverage",
-    "baselines", "gates", "undefined", "protocol", "words", "methods", "reproduce",
+    "findings", "systems", "by-criterion", "order", "contrasts", "criteria", "spread", "reliability", "decisions",
+    "coverage", "baselines", "gates", "undefined", "protocol", "words", "methods", "reproduce",
 ]  # fmt: skip
 
 

@@ -6,12 +6,13 @@ text here is plain; whoever renders it escapes it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
 from measurand.reporting.svg import Plot
-from measurand.reporting.words import MARK, WORD, clean, shorten
+from measurand.reporting.words import MARK, WORD, clean, plural, shorten
 from measurand.result import Verdict
 
 
@@ -87,6 +88,16 @@ class Table:
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
     notes: Sequence[str] = ()
+
+    @property
+    def is_sortable(self) -> bool:
+        """Whether there is anything to sort."""
+        return len(self.rows) >= _FEWEST_SORTED
+
+    @property
+    def width(self) -> str:
+        """What must be done to print it whole: nothing, smaller letters (``many``), or a landscape page too."""
+        return "" if len(self.columns) < _MANY else "many" if len(self.columns) < _MOST else "many most"
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +187,11 @@ class Cards:
         return len(self.columns) > _NARROW
 
 
+#: Rows from which on a table can be sorted; columns from which on it needs small print, or a landscape page.
+_FEWEST_SORTED: Final = 3
+_MANY: Final = 11
+_MOST: Final = 16
+
 #: Columns of a card, beside who spoke and the strip, that are readable on half a page.
 _NARROW: Final = 2
 
@@ -219,6 +235,21 @@ class Fold:
     is_open: bool = False
     id: str = ""
 
+    @property
+    def held(self) -> str:
+        """What it holds, in a few words: tables with their rows, figures and findings."""
+        rows = [len(one.rows) for one in within(self.blocks) if isinstance(one, Table)]
+        number = Counter(one.kind for one in within(self.blocks))
+        tables = f"{plural(len(rows), 'table')} of {plural(sum(rows), 'row')}" if rows else ""
+        figures = plural(number["image"], "figure") if number["image"] else ""
+        findings = plural(number["answer"], "finding") if number["answer"] else ""
+        return ", ".join(filter(None, (tables, figures, findings)))
+
+    @property
+    def is_glossary(self) -> bool:
+        """Whether it explains words and holds nothing else: print has no other place for them."""
+        return all(isinstance(block, Terms) and not block.is_code for block in self.blocks)
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -253,6 +284,14 @@ class Document:
     counts: Sequence[tuple[Verdict, str]]
     sections: Sequence[Section]
     note: Sequence[str] = ()
+
+
+def within(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yield blocks and all that stand in them, in their order."""
+    for block in blocks:
+        yield block
+        if isinstance(block, Fold | Part):
+            yield from within(block.blocks)
 
 
 def name_cell(name: object, most: int = 32, blank: str = "(blank)") -> Cell:

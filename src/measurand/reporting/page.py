@@ -1,7 +1,10 @@
-"""The report as one HTML file: no script, no network, light and dark, for screen, phone and print."""
+"""The report as one HTML file: no network, whole without its script, for light and dark, screen, phone and print."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
 from collections.abc import Mapping
 from importlib import resources
 
@@ -37,9 +40,36 @@ def render_html(result: Result, *, title: str, reproduce: Mapping[str, str]) -> 
 
 
 def html_of(page: Document) -> str:
-    """Return a report that is made of blocks already as HTML."""
+    """Return a report that is made of blocks already as HTML.
+
+    Its policy lets one script run, the one that sorts tables, by its hash: no text from data can become another.
+    """
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    source = resources.files("measurand.reporting").joinpath("report.html.j2").read_text(encoding="utf-8")
-    return environment.from_string(source).render(page=page)
+    environment.filters["in_groups"] = in_groups
+    script = _source("report.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return environment.from_string(_source("report.html.j2")).render(page=page, script=script, digest=digest)
+
+
+def in_groups(svg: str) -> str:
+    """Return a drawing in which marks that follow each other and look alike say once, together, how they look.
+
+    Examples
+    --------
+    >>> in_groups('<use x="1" style="fill:red"/><use x="2" style="fill:red"/>')
+    '<g style="fill:red"><use x="1"/><use x="2"/></g>'
+    """
+
+    def grouped(found: re.Match[str]) -> str:
+        style = found.group(1)
+        marks = found.group().replace(f' style="{style}"', "")
+        return f'<g style="{style}">{marks}</g>'
+
+    return re.sub(r'<use [^<>]*? style="([^"]*)"/>(?:\s*<use [^<>]*? style="\1"/>)+', grouped, svg)
+
+
+def _source(name: str) -> str:
+    # Line ends are those of the repository wherever it was checked out, so that the hash is too.
+    return resources.files("measurand.reporting").joinpath(name).read_text(encoding="utf-8").replace("\r\n", "\n")

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Final
 
-from measurand.reporting import cells, figures_scores
+from measurand.reporting import cells, figures_readouts, figures_scores
 from measurand.reporting.blocks import Block, Cell, Column, Fold, Image, Part, Table, Text, name_cell
 from measurand.reporting.cells import Remarks, without_empty
 from measurand.reporting.scores_cells import ANCHOR, arm_cell, difference, redrawn, turned
@@ -133,7 +133,8 @@ def contrasts(view: Scores, *, brief: bool = False) -> list[Block]:
         matched = view.contrasts(f"{kind}_matched")
         if found:
             name, question = PROTOCOL[kind]
-            blocks = [Text(question), *_of_protocol(view, found, matched, f"{name}: differences")]
+            drawn = _readout_figures(view) if kind == "readout" else []
+            blocks = [Text(question), *drawn, *_of_protocol(view, found, matched, f"{name}: differences")]
             parts.append(Part(f"contrast-{kind}", name, 3, blocks))
     for kind, title, blocks in (
         ("matched", "On common items", _on_common_items(view)),
@@ -147,6 +148,12 @@ def contrasts(view: Scores, *, brief: bool = False) -> list[Block]:
         said = "What ties, leakage and the target of calibration change in each arm is in tables/contrasts.csv."
         return [*parts, Text(said, small=True)]
     return list(parts)
+
+
+def _readout_figures(view: Scores) -> list[Block]:
+    """Return each system under two readouts, and under its graded answers cut to yes and no."""
+    figures = (("readouts", figures_readouts.readouts), ("binarized", figures_readouts.binarized))
+    return [Image(draw(view)) for name, draw in figures if not figures_readouts.missing(view, name)]
 
 
 def _on_common_items(view: Scores) -> list[Block]:

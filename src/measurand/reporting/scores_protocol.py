@@ -203,6 +203,7 @@ WORDS: Final = (
     ("interval", "the range that the data are compatible with, at the level stated; each says what was redrawn"),
     ("these raters, raters of this kind", "with the raters as they are; with raters redrawn as well"),
     ("p", "how often chance alone would give as large a difference; Holm and max-T account for making many tests"),
+    ("miscalibration", "how much nearer to the ratings answers would be if each size of answer were put right"),
     ("gate", "a test of whether answers may be scored at all"),
 )
 METHODS: Final = (
@@ -217,6 +218,8 @@ METHODS: Final = (
     "Differences: two-sided bootstrap p on shared draws; Holm (1979, Scandinavian Journal of Statistics 6) and "
     "single-step max-T (Westfall & Young 1993; Romano & Wolf 2005, JASA 100) within a family.",
     "Agreement of raters: Krippendorff 2018, Content Analysis, chapter 12, interval metric.",
+    "Reliability curves and the parts of the squared error: isotonic fit of mean ratings to answers (Dimitriadis, "
+    "Gneiting & Jordan 2021, PNAS 118, e2016191118).",
     "The alternative annotator test: Calderon, Reichart & Dror 2025, arXiv 2501.10970. Equivalence: two one-sided "
     "tests (Schuirmann 1987, Journal of Pharmacokinetics and Biopharmaceutics 15).",
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from measurand.reporting import cells
-from measurand.reporting.blocks import Block, Cell, Column, Fold, Part, Table, Text, name_cell, name_column
+from measurand.reporting import cells, figures_spread
+from measurand.reporting.blocks import Block, Cell, Column, Fold, Image, Part, Table, Text, name_cell, name_column
 from measurand.reporting.cells import Remarks, without_empty
 from measurand.reporting.scores import rank_row
 from measurand.reporting.scores_cells import ANCHOR_SHORT, arm_cell, difference
@@ -83,7 +83,8 @@ def _between(view: Scores) -> list[Block]:
         "not. Reliability is the variance between systems over itself plus the error of a system's place among them: "
         "1 is an order without error."
     )
-    return [Text(said), without_empty("Spread of scores and pairs told apart", columns, rows, remarks.all(4))]
+    drawn = [] if figures_spread.missing_of_scores(view, "spread") else [Image(figures_spread.spread_of_scores(view))]
+    return [Text(said), *drawn, without_empty("Spread of scores and pairs told apart", columns, rows, remarks.all(4))]
 
 
 def _of(row: Row) -> str:

@@ -19,6 +19,7 @@ from measurand.reporting import (
     scores_contrasts,
     scores_criteria,
     scores_protocol,
+    scores_reliability,
     scores_spread,
     scores_verdict,
     verdict,
@@ -153,6 +154,7 @@ def _scores(view: Study) -> Iterator[Section]:
     yield Section("order", "Which systems differ", scores_contrasts.order(found, most=most))
     yield Section("contrasts", "What each choice changes", scores_contrasts.contrasts(found, brief=most is not None))
     yield Section("spread", "Order and spread", scores_spread.spread(found))
+    yield Section("reliability", "Do answers mean what they say?", scores_reliability.reliability(found, most=most))
     yield Section("decisions", "In place of people", scores_spread.decisions(found))
     yield Section("coverage", "Coverage", scores_protocol.coverage(found))
     if most is None:

@@ -23,6 +23,7 @@ from measurand.scoring.gates import gates as run_gates
 from measurand.scoring.opponents import TargetOf
 from measurand.scoring.paths import Aggregate, Calibration, Fit
 from measurand.scoring.prepare import Choices, Progress, compute, lay_out
+from measurand.scoring.reliability_curve import reliability_rows
 from measurand.scoring.spread import spread_rows
 from measurand.scoring.statistics import Positive
 from measurand.scoring.tables import (
@@ -223,6 +224,7 @@ def score(
             *coverage_rows(run),
             *decision_rows(run),
             *spread_rows(run, systems),
+            *reliability_rows(run),
         ]
     names = dict.fromkeys(row.analysis for row in rows)
     result = Result(rows, {name: settings if name == "scores" else {} for name in names})

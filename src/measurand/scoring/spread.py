@@ -12,13 +12,14 @@ import pandas as pd
 
 from measurand.result import Key, Row
 from measurand.scoring.contenders import BINARIZED
-from measurand.scoring.contrasts import SIGNIFICANT, bootstrap_p, max_t
+from measurand.scoring.contrasts import SIGNIFICANT
 from measurand.scoring.replicates import ALPHA
 from measurand.scoring.run import Run, Scope
 from measurand.scoring.statistics import OF_ERROR
 from measurand.stats import variance
 from measurand.stats.association import spearman
 from measurand.stats.inference import FloatArray, average_ranks, holm, stream
+from measurand.stats.replicates import bootstrap_p, max_t
 
 #: Random permutations of a test over systems.
 PERMUTATIONS: Final = 9_999
@@ -104,14 +105,14 @@ def _between_systems(run: Run, family: Sequence[int], scope: Scope) -> list[Row]
     ]
     pairs = [(i, j) for i in range(len(family)) for j in range(i + 1, len(family))]
     differences = np.column_stack([table[:, i] - table[:, j] for i, j in pairs])
-    p = np.array([bootstrap_p(differences[:, k]) for k in range(len(pairs))])
+    p = np.array([bootstrap_p(float(differences[0, k]), differences[1:, k]).p for k in range(len(pairs))])
     ends = np.quantile(_defined(differences), tails, axis=0)
     counts = {
         "n_pairs": len(pairs),
         "pairs_separated_marginal": sum(low[i] > high[j] or low[j] > high[i] for i, j in pairs),
         "pairs_separated_paired": int(((ends[0] > 0) | (ends[1] < 0)).sum()),
         "pairs_separated_holm": int((holm(p) < SIGNIFICANT).sum()),
-        "pairs_separated_max_t": int((max_t(differences) < SIGNIFICANT).sum()),
+        "pairs_separated_max_t": int((max_t(differences[0], differences[1:]) < SIGNIFICANT).sum()),
     }
     notes = {
         "pairs_separated_marginal": "their two intervals do not overlap: conservative, and blind to pairing",
