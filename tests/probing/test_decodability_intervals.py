@@ -38,7 +38,7 @@ def board_of(corpus, seed):
     items = np.arange(corpus.n_items)
     rng = stream(seed, "test")
     scores = replicate(predicted, 3, clusters(items, items, corpus.n_items), n_replicates=200, rng=rng)
-    return Board(corpus, PROTOCOL, scores, {}, refitted(corpus, PROTOCOL))
+    return Board(corpus, PROTOCOL, scores, {}, dict(refitted(corpus, PROTOCOL)))
 
 
 @pytest.fixture(scope="module")
