@@ -6,6 +6,7 @@ STAMP := $(VENV)/.installed
 MODELS := .cache/models
 LOCAL := $(VENV)/.local
 ENGINES := $(VENV)/.engines
+AXE := .cache/axe-core/axe.min.js
 DOCS := $(VENV)/.docs
 
 # Tests on real data find it through this variable and are skipped, by name, without it.
@@ -46,8 +47,13 @@ $(ENGINES): $(LOCAL)
 demo: $(LOCAL)
 	$(BIN)/measurand demo --out demo
 
-test: $(ENGINES)
-	$(BIN)/python -m pytest
+# The accessibility checker of the tests of pages; they are skipped, by name, without it.
+$(AXE):
+	-mkdir -p $(@D) && cd $(@D) && npm pack --silent axe-core@4.14.1 && tar xzf axe-core-4.14.1.tgz --strip-components=1
+
+# A worker for each core; the tests of one file stay together, as they share what they make.
+test: $(ENGINES) $(AXE)
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 $(DOCS): $(STAMP)
 	$(BIN)/python -m pip install --quiet --group docs

@@ -27,7 +27,7 @@ class Page(HTMLParser):
             self.faults.append(tag)
 
     def handle_data(self, data):
-        if "style" not in self.open:
+        if not {"style", "script"} & set(self.open):
             self.texts.append(data)
 
     @property

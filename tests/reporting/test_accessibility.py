@@ -14,9 +14,9 @@ from measurand.simulate import simulate_benchmark, simulate_outputs, two_emojis_
 from reporting.browser import DESKTOP, PHONE, SHEET, Seen, look, needs_chromium, without_policy
 from reporting.test_examples_page import made, whole
 
-#: Fetched by `make axe`; it is not part of this project.
+#: Fetched by `make test`; it is not part of this project.
 AXE = next(iter(sorted(Path(__file__).parents[2].glob(".cache/axe-core*/axe.min.js"))), None)
-needs_axe = pytest.mark.skipif(AXE is None, reason="no .cache/axe-core*/axe.min.js to check the pages with: make axe")
+needs_axe = pytest.mark.skipif(AXE is None, reason="no .cache/axe-core*/axe.min.js to check the pages with: make test fetches it")
 
 RUN = """
 doc.querySelectorAll("details").forEach(d => d.open = true);

@@ -162,7 +162,7 @@ def test_pages_are_well_formed_and_self_contained(name, request):
     assert parsed.open == []
     ids = parsed.all("id")
     assert len(ids) == len(set(ids))
-    assert not {tag for tag, _ in parsed.elements} & {"script", "img", "iframe", "link", "form"}
+    assert not {tag for tag, _ in parsed.elements} & {"img", "iframe", "link", "form"}
     assert {one[1:] for one in parsed.all("href") + parsed.all("xlink:href")} <= set(ids)
     assert len(text) < 2_500_000
     for finding in result.findings:
@@ -337,7 +337,7 @@ def test_answer_tokens_of_every_engine_are_shown(one_arm, answers, shown):
 
 def test_hostile_texts_are_shown_and_do_nothing(hostile):
     text = page(hostile, title="<script>alert(2)</script>")
-    assert "<script" not in text
+    assert text.count("<script") == 1
     assert "\x07" not in text
     assert "\u202e" not in text
     parsed = Page(text)

@@ -107,7 +107,8 @@ def test_pictures_stand_in_the_page_and_others_show_their_text(plain):
         assert "3 raters" in one["alt"]
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)
     assert policy is not None
-    assert policy.group(1) == "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    assert policy.group(1).startswith("default-src 'none'; script-src 'sha256-")
+    assert policy.group(1).endswith("; style-src 'unsafe-inline'; img-src data:")
     without = {str(row.keys["item"]) for row in plain.rows} - set(kept)
     for item in without:
         expected = f"{item} as a text" if int(item[1:]) % 4 else "Neither a picture nor a text of it"
@@ -123,13 +124,13 @@ def test_hostile_names_and_texts_do_nothing(hostile):
     text = page(hostile)
     parsed = Page(text)
     assert parsed.faults == []
-    assert "<script" not in text
+    assert text.count("<script") == 1
     assert "\u202e" not in text
     assert {tag for tag, _ in parsed.elements} <= {
         "html", "head", "meta", "title", "style", "body", "main", "header", "h1", "h2", "h3", "p", "div", "nav", "ol",
         "li", "a", "ul", "section", "table", "caption", "thead", "tbody", "tr", "th", "td", "span", "bdi", "details",
         "summary", "svg", "line", "circle", "rect", "path", "article", "img", "figure", "figcaption", "b", "code", "dl",
-        "dt", "dd", "g", "defs", "clippath", "use", "desc", "text",
+        "dt", "dd", "g", "defs", "clippath", "use", "desc", "text", "script", "small",
     }  # fmt: skip
     assert all(not name.startswith("on") for _, attrs in parsed.elements for name in attrs)
     assert all(one.startswith("data:image/") for one in parsed.all("src"))
@@ -215,6 +216,6 @@ def test_a_browser_shows_the_pictures_and_a_phone_need_not_scroll(name, request,
     found = re.search(r"scroll (\d+) client (\d+) scripts (\d+) images (\d+) seen (\d+)", dom)
     assert found, dom[:500]
     scroll, client, scripts, images, seen = map(int, found.groups())
-    assert scripts == 0
+    assert scripts == 1
     assert images == seen > 0
     assert scroll <= client

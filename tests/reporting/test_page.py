@@ -180,3 +180,14 @@ def test_unknown_findings_are_shown_too():
 def test_plot_is_shown_in_a_notebook():
     plot = Plot("<svg></svg>", "t", "a < b")
     assert "a &lt; b" in plot._repr_html_()
+
+
+def test_figures_use_the_colours_of_the_page(complete):
+    text = page(complete)
+    styles, drawn = text.split("</style>", 1)
+    used = set(re.findall(r"var\(--(m-[a-z]+)\)", drawn))
+    assert used
+    # In either scheme.
+    assert all(styles.count(f"--{name}:") == 2 for name in used)
+    assert "var(--m-blue, #" not in text
+    assert '<g style="fill:' in drawn

@@ -144,7 +144,7 @@ def test_pages_are_well_formed_and_self_contained(name, request):
     assert parsed.open == []
     ids = parsed.all("id")
     assert len(ids) == len(set(ids))
-    assert not {tag for tag, _ in parsed.elements} & {"script", "img", "iframe", "link", "form"}
+    assert not {tag for tag, _ in parsed.elements} & {"img", "iframe", "link", "form"}
     assert {one[1:] for one in parsed.all("href") + parsed.all("xlink:href")} <= set(ids)
     assert len(text) < 2_500_000
     for finding in result.findings:
@@ -341,7 +341,7 @@ def test_forced_choice_shows_classes_groups_and_contrasts(chosen):
 
 def test_hostile_names_are_shown_and_do_nothing(hostile_scores):
     text = page(hostile_scores, title="<script>alert(2)</script>")
-    assert "<script" not in text
+    assert text.count("<script") == 1
     assert "\x07" not in text
     parsed = Page(text)
     assert HOSTILE[0] in parsed.text

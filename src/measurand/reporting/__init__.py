@@ -61,7 +61,7 @@ def report(
     Returns
     -------
     str
-        The page, one HTML file without script or network.
+        The page, one HTML file without network; its one script sorts tables, and nothing needs it.
 
     Raises
     ------

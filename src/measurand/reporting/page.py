@@ -47,27 +47,28 @@ def html_of(page: Document) -> str:
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["in_groups"] = in_groups
+    environment.filters["slim"] = slim
     script = _source("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return environment.from_string(_source("report.html.j2")).render(page=page, script=script, digest=digest)
 
 
-def in_groups(svg: str) -> str:
-    """Return a drawing in which marks that follow each other and look alike say once, together, how they look.
+def slim(svg: str) -> str:
+    """Return a drawing as the page needs it, which has all colours: without others, marks that look alike said once.
 
     Examples
     --------
-    >>> in_groups('<use x="1" style="fill:red"/><use x="2" style="fill:red"/>')
-    '<g style="fill:red"><use x="1"/><use x="2"/></g>'
+    >>> slim('<use x="1" style="fill:var(--m-blue, #0072b2)"/><use x="2" style="fill:var(--m-blue, #0072b2)"/>')
+    '<g style="fill:var(--m-blue)"><use x="1"/><use x="2"/></g>'
     """
+    plain = re.sub(r"var\((--m-[a-z]+), #[0-9a-f]{6}\)", r"var(\1)", svg)
 
     def grouped(found: re.Match[str]) -> str:
         style = found.group(1)
         marks = found.group().replace(f' style="{style}"', "")
         return f'<g style="{style}">{marks}</g>'
 
-    return re.sub(r'<use [^<>]*? style="([^"]*)"/>(?:\s*<use [^<>]*? style="\1"/>)+', grouped, svg)
+    return re.sub(r'<use [^<>]*? style="([^"]*)"/>(?:\s*<use [^<>]*? style="\1"/>)+', grouped, plain)
 
 
 def _source(name: str) -> str:
