@@ -116,6 +116,13 @@ def audit(
             "--outputs", help="What the systems produced: item, system, text or length. Do ratings follow it?"
         ),
     ] = None,
+    output_item: Annotated[
+        str | None, typer.Option("--output-item", help="Column of the outputs with the item.", show_default="as --item")
+    ] = None,
+    output_system: Annotated[
+        str | None,
+        typer.Option("--output-system", help="Column of the outputs with the system.", show_default="as --system"),
+    ] = None,
     text: Annotated[
         str | None, typer.Option("--text", help="Column of the outputs with the text.", show_default="text")
     ] = None,
@@ -160,8 +167,15 @@ def audit(
     targets = tuple(target) if target else TARGETS
     if as_json and as_csv:
         refuse("--json and --csv: choose one")
-    if outputs is None and (named := [o for o, v in (("--text", text), ("--length", length)) if v]):
-        refuse(f"{named[0]} names a column of the outputs; give them with --outputs")
+    of_outputs = {
+        "--output-item": output_item,
+        "--output-system": output_system,
+        "--text": text,
+        "--length": length,
+        "--length-unit": length_unit,
+    }
+    if outputs is None and (named := [option for option, value in of_outputs.items() if value]):
+        refuse(f"{named[0]} is about the outputs; give them with --outputs")
     if out is not None:
         check_out(out)
     table = read_ratings(
@@ -189,7 +203,15 @@ def audit(
             pigeonhole=pigeonhole,
             outputs=None
             if outputs is None
-            else read_rated(outputs, item=item, system=system, text=text, length=length),
+            else read_rated(
+                outputs,
+                item=item,
+                system=system,
+                own_item=output_item,
+                own_system=output_system,
+                text=text,
+                length=length,
+            ),
             unit_of_length=None if length_unit is None else length_unit.value,
             progress=told,
         )
@@ -204,7 +226,7 @@ def audit(
             "targets": list(targets),
             "confidence": confidence,
             "pigeonhole": pigeonhole,
-            **({} if outputs is None else {"text": text, "length": length, "length_unit": length_unit}),
+            **({} if outputs is None else {name[2:].replace("-", "_"): value for name, value in of_outputs.items()}),
             "seed": seed,
             "title": title,
         }

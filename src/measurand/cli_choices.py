@@ -228,14 +228,24 @@ def read_choices(path: Path, columns: dict[str, str | None], repeats: RepeatsCho
     return _answers(frame, named, repeats, labels=labels)
 
 
-def read_rated(path: Path, *, item: str | None, system: str | None, text: str | None, length: str | None) -> Outputs:
+def read_rated(
+    path: Path,
+    *,
+    item: str | None,
+    system: str | None,
+    own_item: str | None,
+    own_system: str | None,
+    text: str | None,
+    length: str | None,
+) -> Outputs:
     """Read the outputs that were rated; a name that ratings have (--item) counts only if this table has it, too."""
     from measurand.data import read_outputs
     from measurand.data.read import read_table
 
     frame = read_table(path)
     there = set(map(str, frame.columns))
-    item, system = (name if name in there else None for name in (item, system))
+    item = own_item or (item if item in there else None)
+    system = own_system or (system if system in there else None)
     return read_outputs(frame, item=item, system=system, text=text, length=length)
 
 

@@ -101,6 +101,13 @@ def probe(
     ratings: Annotated[
         Path | None, typer.Option("--ratings", help="Ratings of the outputs: is what they rate what is decodable?")
     ] = None,
+    rating_item: Annotated[
+        str | None, typer.Option("--rating-item", help="Column of the ratings with the item.", show_default="as --item")
+    ] = None,
+    rating_system: Annotated[
+        str | None,
+        typer.Option("--rating-system", help="Column of the ratings with the system.", show_default="as --system"),
+    ] = None,
     rater: RaterOption = None,
     rating: RatingOption = None,
     criterion: CriterionOption = None,
@@ -199,7 +206,9 @@ def probe(
     }
     rated = None
     if ratings is not None:
-        rated = _ratings(ratings, item, system, rater, rating, criterion, scale, level, labels)
+        rated = _ratings(
+            ratings, (item, system), (rating_item, rating_system), rater, rating, criterion, scale, level, labels
+        )
     with progress(quiet=quiet) as told:
         result = run_probe(table, vectors=_read_vectors(files), ratings=rated, progress=told, **chosen)
     if out is not None:
@@ -240,8 +249,8 @@ def _range(text: str) -> tuple[int, int] | None:
 
 def _ratings(
     path: Path,
-    item: str | None,
-    system: str | None,
+    of_outputs: tuple[str | None, str | None],
+    own: tuple[str | None, str | None],
     rater: str | None,
     rating: str | None,
     criterion: str | None,
@@ -255,10 +264,11 @@ def _ratings(
 
     frame = read_table(path)
     there = set(map(str, frame.columns))
+    item, system = (named or (other if other in there else None) for named, other in zip(own, of_outputs, strict=True))
     return read_ratings(
         frame,
-        item=item if item in there else None,
-        system=system if system in there else None,
+        item=item,
+        system=system,
         rater=rater,
         rating=rating,
         criterion=criterion,

@@ -84,6 +84,11 @@ class Row:
             raise MeasurandError(f"{self.analysis} has the keys {KEYS[self.analysis]}, not {sorted(unknown)}")
         if math.isnan(self.estimate) and not self.undefined:
             raise MeasurandError(f"{self.analysis} {dict(self.keys)} {self.statistic} is NaN without a reason")
+        # An end that is no number is none: JSON has no NaN, and a row read back must be the row that was written.
+        for name in ("low", "high", "df1", "df2", "p", "p_adjusted", "attainable_p"):
+            value = getattr(self, name)
+            if value is not None and math.isnan(value):
+                object.__setattr__(self, name, None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as JSON values: blank columns left out, a missing number null, an unbounded one "inf"."""

@@ -123,7 +123,11 @@ def test_items_with_several_labels_are_left_out_where_a_separator_is_named():
         (table(length=[1, float("inf"), 2]), {}, r"'inf' at data row 2"),
         (table(prompt_tokens=[1, 2, 2.5]), {}, r"'2.5' at data row 3; give a whole number"),
         (table(system=["x", "x", "x"]), {}, r'item "a" has two outputs of system "x" \(data row 2 is the second\)'),
-        (table().drop(columns="system"), {}, r'item "a" has two outputs \(data row 2'),
+        (
+            table().drop(columns="system"),
+            {},
+            r'no column "system", and item "a" has two outputs \(data row 2 is the second\); name .* --system',
+        ),
         (table(label=["joy", "fear", "joy"]), {}, r"item \"a\" has the label 'joy' and, at data row 2, 'fear'"),
         (table(language=["en", "bn", "en"]), {}, r"has the language 'en' and"),
         (table(group=["g", "", "g"]), {}, r"has the group 'g' and"),

@@ -59,3 +59,20 @@ def test_costs_are_held_against_the_macro_f1_of_systems_and_against_ratings(prob
 def test_a_part_that_is_not_there_is_refused(simulated):
     with pytest.raises(MeasurandError, match="there are units, decodability, leakage, geometry, cost"):
         probe(simulated.outputs, only=["lengths"])
+
+
+def test_one_set_of_vectors_or_one_part_needs_no_list_and_what_is_no_vectors_is_refused(simulated):
+    found = probe(simulated.outputs, only="units", replicates=120)
+    assert "units" in found.analyses
+    assert "cost" not in found.analyses
+    with pytest.raises(MeasurandError, match=r"vectors holds a str; give what measurand\.read_vectors"):
+        probe(simulated.outputs, vectors=["vectors.npz"], only="units")
+    with pytest.raises(MeasurandError, match="geometry is asked for, and there are no vectors"):
+        probe(simulated.outputs, only="geometry")
+
+
+def test_what_is_named_beside_a_preset_counts(simulated):
+    few = {"refits": 0, "only": "decodability", "n_folds": 2, "replicates": 120}
+    found = probe(simulated.outputs, preset="ead", n_seeds=3, **few).settings["decodability"]
+    assert (found["n_seeds"], found["n_folds"], found["replicates"]) == (3, 2, 120)
+    assert (found["token_unit"], found["labels"]) == ("non_ascii_grapheme", "shared")

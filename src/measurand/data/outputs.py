@@ -177,7 +177,10 @@ def _columns(table: pd.DataFrame, asked: Mapping[str, str | None]) -> dict[str, 
             columns[role] = name or role
     columns |= {role: role for role in ("source_text", *COUNTS) if role in table.columns}
     if "item" not in columns:
-        raise MeasurandError(f"outputs: no column 'item'; the table has {there}. Name the right one with --item")
+        raise MeasurandError(
+            f"outputs: no column 'item'; the table has {there}. Name the right one with --item; beside ratings "
+            "--output-item"
+        )
     if "text" not in columns and "length" not in columns:
         raise MeasurandError(
             f"outputs: no column 'text' and none 'length'; the table has {there}. It needs what was written, or how "
@@ -229,7 +232,13 @@ def _refuse_two(frame: pd.DataFrame, row: npt.NDArray[np.int64]) -> None:
     again = frame.duplicated(["item", "system"]).to_numpy()
     if again.any():
         at = int(again.argmax())
-        of = f' of system "{frame["system"].iloc[at]}"' if frame["system"].iloc[at] else ""
+        if not frame["system"].iloc[at]:
+            raise MeasurandError(
+                f'outputs: no column "system", and item "{frame["item"].iloc[at]}" has two outputs (data row {row[at]} '
+                "is the second); name the column of systems with --system (beside ratings --output-system), or number "
+                "repeats in a column `repeat`"
+            )
+        of = f' of system "{frame["system"].iloc[at]}"'
         raise MeasurandError(
             f'outputs: item "{frame["item"].iloc[at]}" has two outputs{of} (data row {row[at]} is the second); keep '
             "the one that is to count, or number them in a column `repeat`"

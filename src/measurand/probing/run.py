@@ -41,7 +41,7 @@ Told = Callable[[str, int, int], None]
 def probe(
     outputs: Outputs | Any,
     *,
-    vectors: Sequence[Vectors] = (),
+    vectors: Vectors | Sequence[Vectors] = (),
     ratings: Any = None,
     token_unit: str | None = None,
     preset: str | None = None,
@@ -54,7 +54,7 @@ def probe(
     refits: int = 40,
     repeats: int = 10,
     base_language: str | None = None,
-    only: Sequence[str] = (),
+    only: str | Sequence[str] = (),
     confidence: float = 0.95,
     seed: int = 0,
     progress: Told | None = None,
@@ -66,8 +66,8 @@ def probe(
     outputs : Outputs, path or data frame
         What each system produced (`measurand.read_outputs`). What needs a label, a language, tokens or vectors is left
         out where there are none, and a finding says what it lacks.
-    vectors : sequence of Vectors
-        Vectors of the items (`measurand.data.read_vectors`).
+    vectors : Vectors or sequence of Vectors
+        Vectors of the items (`measurand.read_vectors`), of one encoder or several.
     ratings : Ratings, path, data frame or None
         Ratings of the outputs, to hold decodability and cost against.
     token_unit : str or None
@@ -86,7 +86,7 @@ def probe(
         Pairs of splits of the question of leakage.
     base_language : str or None
         The language that costs are compared with.
-    only : sequence of str
+    only : str or sequence of str
         These parts alone, of ``units``, ``decodability``, ``leakage``, ``geometry``, ``cost``; empty for all.
     confidence, seed
         Level of intervals; the one seed.
@@ -112,7 +112,16 @@ def probe(
     ['pass']
     """
     table = as_outputs(outputs)
+    only = (only,) if isinstance(only, str) else tuple(only)
+    vectors = (vectors,) if isinstance(vectors, Vectors) else tuple(vectors)
+    if strange := [one for one in vectors if not isinstance(one, Vectors)]:
+        kind = type(strange[0]).__name__
+        raise MeasurandError(
+            f"vectors holds a {kind}; give what measurand.read_vectors(path) returns, or a list of such"
+        )
     _check(table, token_unit, preset, labels, only)
+    if "geometry" in only and not vectors:
+        raise MeasurandError("geometry is asked for, and there are no vectors; give them with --vectors NAME=FILE")
     unit = token_unit or (main_unit(table.frame["text"]) if "text" in table else "emoji")
     named = {
         "token_unit": token_unit,
