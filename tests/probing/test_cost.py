@@ -28,6 +28,9 @@ def result(made):
     return cost(made.outputs)
 
 
+SIGN = "cost-sign-depends-on-unit"
+
+
 def finding(result, name):
     return {one.id: one for one in cost_findings(result)}[name]
 
@@ -221,7 +224,7 @@ def test_sizes_come_from_the_texts_and_from_the_columns_where_there_is_none():
         assert found.value("cost", "prompt_tokens", keys) == pytest.approx(30 / size, rel=1e-12)
     graphemes = found.select("cost", "prompt_tokens", {"per": "grapheme", "net_of_template": "no"})[0]
     assert graphemes.n_items == 2
-    assert "1 outputs without" in graphemes.note
+    assert "1 output without" in graphemes.note
     about = found.settings["cost"]
     assert about["sizes_that_differ"] == {"byte": 0, "character": 1}
     assert about["sizes_from"]["character"] == "source_text, source_chars where it is blank"
@@ -250,7 +253,7 @@ def test_reasoning_is_taken_from_completion_tokens_only_where_it_can_be_part_of_
     found = cost(table)
     visible = {row.keys["system"]: row for row in found.select("cost", "visible_tokens", {"per": "emitted_unit"})}
     assert visible["X"].estimate == (4 + 6) / 4
-    assert "exceed completion_tokens in 1 outputs" in visible["Y"].undefined
+    assert "exceed completion_tokens in 1 output:" in visible["Y"].undefined
     assert visible[""].estimate == visible["X"].estimate
     assert "left out 'Y'" in visible[""].note
     assert found.value("cost", "reasoning_share", {"system": "X"}) == 14 / 24
@@ -376,20 +379,51 @@ def test_a_language_that_is_dearer_by_every_unit_passes(made):
     assert told.remedy == ""
 
 
-def test_a_sign_that_is_not_sure_is_a_warning():
+def sized(factor, *, bytes_=1.1):
+    """Two languages of twelve items, the second with so many tokens per character and bytes per character."""
     rng = np.random.default_rng(1)
     n = 12
     chars = np.rint(np.exp(4 + 0.6 * rng.standard_normal(2 * n)))
     table = pd.DataFrame({"item": range(2 * n), "text": "😂", "language": ["en"] * n + ["xx"] * n})
     table = table.assign(
-        source_chars=chars, source_bytes=np.where(table["language"] == "xx", np.rint(1.1 * chars), chars)
+        source_chars=chars, source_bytes=np.where(table["language"] == "xx", np.rint(bytes_ * chars), chars)
     )
-    rate = np.where(table["language"] == "xx", 1.05, 1.0) * np.exp(0.2 * rng.standard_normal(2 * n))
+    rate = np.where(table["language"] == "xx", factor, 1.0) * np.exp(0.2 * rng.standard_normal(2 * n))
     sums = (chars * rate)[:n].sum() / chars[:n].sum(), (chars * rate)[n:].sum() / chars[n:].sum()
-    rate[n:] *= 1.05 * sums[0] / sums[1]
-    told = finding(cost(table.assign(prompt_tokens=np.rint(chars * rate * 50))), "cost-sign-depends-on-unit")
+    rate[n:] *= factor * sums[0] / sums[1]
+    return table.assign(prompt_tokens=np.rint(chars * rate * 50))
+
+
+def test_a_side_that_estimates_alone_call_is_a_warning_and_is_not_called():
+    told = finding(cost(sized(1.05, bytes_=2.0)), "cost-sign-depends-on-unit")
     assert told.verdict == "warn"
-    assert "not both for sure" in told.statement
+    assert "xx is cheaper than en per byte" in told.statement
+    assert "; no difference is shown per character" in told.statement
+    assert "dearer" not in told.statement
+
+
+def test_where_no_interval_leaves_out_one_no_side_is_called():
+    told = finding(cost(sized(1.02)), "cost-sign-depends-on-unit")
+    assert told.verdict == "undetermined"
+    assert "Between xx and en no difference in prompt tokens is shown by any unit: per byte" in told.statement
+    assert told.remedy == "Call neither language the dearer one: more items would tell."
+
+
+def test_languages_that_cost_exactly_the_same_pass():
+    table = pd.DataFrame({"item": range(20), "text": "😂", "language": ["en", "xx"] * 10})
+    sizes = np.repeat([7, 9, 13, 4, 21, 5, 8, 30, 11, 6], 2)
+    told = finding(cost(table.assign(source_chars=sizes, source_bytes=sizes, prompt_tokens=3 * sizes)), SIGN)
+    assert (told.verdict, told.statement) == ("pass", "xx and en cost the same prompt tokens by every unit of source.")
+
+
+def test_rates_of_what_is_counted_have_no_end_below_nothing_and_shares_none_above_one():
+    tokens = np.array([400] + [1] * 11)
+    table = pd.DataFrame({"item": range(12), "text": "😂", "completion_tokens": tokens, "reasoning_tokens": tokens - 1})
+    found = [row for row in cost(table) if row.low is not None]
+    assert any("cut at" in row.note for row in found)
+    for row in found:
+        assert 0 <= row.low <= row.estimate <= row.high
+        assert row.high <= 1 or row.statistic != "reasoning_share"
 
 
 def test_one_unit_alone_decides_nothing(made):

@@ -10,7 +10,7 @@ from scipy import stats
 from measurand.probing.cost import cost
 from measurand.probing.cost_quality import cost_against_quality
 from measurand.probing.findings_cost import cost_findings
-from measurand.result import MeasurandError
+from measurand.result import MeasurandError, Result
 from measurand.simulate import simulate_outputs
 
 
@@ -91,3 +91,51 @@ def test_a_length_that_alone_goes_with_quality_is_a_warning():
     )
     assert told.verdict == "warn"
     assert "the number of emitted units does" in told.statement
+    assert "longer outputs may be preferred" in told.statement
+
+
+def lengths_with(quality, tokens):
+    table, _ = eight()
+    texts = np.repeat(["😂" * (i + 1) for i in range(8)], 2)
+    return cost(table.assign(text=texts, completion_tokens=np.repeat(tokens, 2)), quality={"macro_f1": quality})
+
+
+def test_tokens_per_emitted_unit_which_the_length_divides_decide_nothing():
+    # The same tokens for any length: per emitted unit they fall with it, and so do not rise with what length brings.
+    found = lengths_with({f"S{i}": float(i) for i in range(8)}, [10, 11, 10, 11, 10, 11, 10, 11])
+    row = found.select("cost", "completion_tokens_spearman", {"per": "emitted_unit"})[0]
+    assert row.estimate < -0.9
+    assert row.p_adjusted < 0.05
+    assert "by construction" in row.note
+    told = finding(found, "cost-predicts-quality")
+    assert told.verdict == "warn"
+    assert "per emitted unit" not in told.statement
+    assert all(reference.get("per", reference.get("keys", {}).get("per")) == "output" for reference in told.rows)
+
+
+def test_shorter_outputs_that_do_better_are_called_shorter_and_names_are_words():
+    found = lengths_with({f"S{i}": -float(i) for i in range(8)}, [10, 11, 10, 11, 10, 11, 10, 11])
+    told = finding(found, "cost-predicts-quality").statement
+    assert "shorter outputs may be preferred" in told
+    assert "longer" not in told
+    assert "macro-F1" in told
+    assert "macro_f1" not in told
+    assert "`" not in told
+
+
+def test_one_system_is_one():
+    table, _ = eight()
+    row = cost(table, quality={"q": {"S1": 1.0}}).select("cost", "completion_tokens_spearman", {"per": "output"})[0]
+    assert row.undefined == "1 system with cost and quality; a rank correlation says nothing below 4"
+
+
+def test_each_language_of_a_measure_is_judged_by_its_own_rows():
+    made = simulate_outputs(n_items=60, truth_draws=0)
+    result = cost(made.outputs)
+    quality = {f"S{i}": float(i) for i in range(1, 5)}
+    rows = list(result.rows)
+    for language in ("Bangla", "English"):
+        rows += cost_against_quality(result, quality, name="macro_f1", language=language).rows
+    told = finding(Result(rows, result.settings), "cost-predicts-quality").statement
+    assert "macro-F1 in Bangla" in told
+    assert "macro-F1 in English" in told

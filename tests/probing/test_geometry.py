@@ -278,6 +278,73 @@ def test_odd_vectors_give_numbers_or_reasons(vectors, told):
     assert Result.from_json(result.to_json()) == result
 
 
+@pytest.mark.parametrize(("n", "d"), [(5, 2), (6, 3), (8, 5), (12, 30)])
+def test_no_interval_ends_beyond_what_is_possible(n, d):
+    n_cut, most = 0, min(n - 1, d)
+    possible = {
+        "anisotropy": (-1, 1),
+        "mean_share": (0, 1),
+        "participation_ratio": (1, most),
+        "isoscore": (0, (most - 1) / (d - 1)),
+        "effective_rank": (1, most),
+        "first_component_share": (0, 1),
+        "first_ten_components_share": (0, 1),
+        "fisher_ratio_trace": (0, np.inf),
+    }
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        values = rng.standard_t(2, size=(n, d))
+        items = pd.DataFrame(
+            {"item": [str(i) for i in range(n)], "language": ["aa", "bb"] * (n // 2) + ["aa"] * (n % 2)}
+        )
+        found = geometry([Vectors("v", tuple(items["item"]), values)], items=items, macro_f1=False)
+        for one in found:
+            if one.low is None or one.statistic not in possible or one.keys["language"]:
+                continue
+            least, largest = possible[one.statistic]
+            assert least - 1e-9 <= one.low <= one.estimate <= one.high <= largest + 1e-9, one
+            n_cut += "the interval is cut" in one.note
+    assert n_cut > 0
+
+
+def test_an_unbiased_estimate_beyond_its_range_says_so_and_no_remedy_quotes_it():
+    for seed in range(40):
+        values = np.random.default_rng(seed).normal(size=(6, 8)) + 3
+        found = geometry([Vectors("v", tuple("abcdef"), values)], macro_f1=False)
+        one = row(found, "isoscore_unbiased")
+        if one.undefined or one.estimate <= 1:
+            continue
+        assert "outside what is possible (0 to 1)" in one.note
+        remedy = by_id(found)["anisotropy-is-offset"].remedy
+        assert "isoscore_unbiased is" not in remedy
+        assert "That of v is outside 0 to 1" in remedy
+        return
+    pytest.fail("no sample had an estimate beyond the range")
+
+
+def test_what_was_simulated_at_one_level_is_told_at_no_other():
+    values = np.random.default_rng(1).normal(size=(20, 4))
+    vectors = [Vectors("v", tuple(map(str, range(20))), values)]
+    notes = [row(geometry(vectors, confidence=level), "participation_ratio").note for level in (0.95, 0.9)]
+    assert ["simulated" in note for note in notes] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"penalty": np.inf}, "penalty inf"),
+        ({"penalty": -1}, "penalty -1"),
+        ({"n_folds": 1}, "n_folds 1"),
+        ({"replicates": 0}, "replicates 0"),
+        ({"confidence": 1.0}, "confidence 1.0"),
+        ({"seed": -1}, "seed -1"),
+    ],
+)
+def test_settings_out_of_range_are_refused(setting, message):
+    with pytest.raises(MeasurandError, match=message):
+        geometry([Vectors("v", ("a", "b"), np.eye(2))], **setting)
+
+
 def test_vectors_and_items_that_do_not_fit_are_refused():
     vectors, items = made()
     with pytest.raises(MeasurandError, match="two sets of vectors are called 'encoder'"):

@@ -5,6 +5,7 @@ import pytest
 from measurand.data.outputs import read_outputs
 from measurand.probing.findings_leakage import leakage_findings
 from measurand.probing.leakage import leakage
+from measurand.probing.leakage_orders import order_rows
 from measurand.result import MeasurandError, Result
 
 EQUAL_CLASSES = 4
@@ -87,7 +88,7 @@ def test_emoji_of_real_outputs_leak_across_systems(shared):
     # 4 views of 5,039 items; scikit-learn on six other splits: .461 by row, .430 by item.
     assert number(result, "expected_share", views=4).estimate == pytest.approx(1 - 0.2**3, abs=1e-12)
     assert row.low > 0
-    assert row.p < 0.01
+    assert row.p < 0.05
     assert row.estimate == pytest.approx(0.03, abs=0.01)
     assert number(result, "macro_f1_grouped").estimate == pytest.approx(0.43, abs=0.01)
     found = verdicts(result)
@@ -128,7 +129,7 @@ def test_a_winner_by_leak_alone_is_found():
     assert number(result, "spearman_orders").estimate < 1
     found = verdicts(result)["leak-changes-winner"]
     assert found.verdict == "fail"
-    assert "S2 split by item" in found.statement
+    assert "split by item or group: S2 (" in found.statement
 
 
 def test_a_winner_that_changes_by_chance_is_no_fail():
@@ -236,6 +237,71 @@ def test_the_same_seed_gives_the_same_bytes_and_more_ratios_change_none():
     assert Result.from_json(more.to_json()) == more
 
 
+def test_the_order_of_the_rows_of_a_table_changes_nothing():
+    table = planted(60, 3, own=0.5, group=2).assign(source_text=lambda t: "a text of " + t["item"] + " and no other")
+    once = quick(table).to_json()
+    for seed in range(3):
+        assert quick(table.sample(frac=1, random_state=seed)).to_json() == once
+
+
+def test_systems_that_tie_as_best_change_no_winner():
+    table = planted(60, 3).assign(text="")
+    result = quick(table)
+    for statistic in ("winner_changes", "winner_changes_share", "winner_changes_by_chance"):
+        assert number(result, statistic).estimate == 0
+    found = verdicts(result)["leak-changes-winner"]
+    assert found.verdict == "pass"
+    # Of blank outputs a decoder knows nothing, and its score is that of the labels that a system's test rows have.
+    row, clean = np.array([[0.5, 0.5, 0.1]] * 3), np.array([[0.4, 0.3, 0.1], [0.3, 0.4, 0.1], [0.4, 0.3, 0.1]])
+    settings = {"keys": {}, "n_items": 9, "corrected": pytest.fail, "confidence": 0.95}
+    rows = {one.statistic: one.estimate for one in order_rows(row, clean, ["A", "B", "C"], **settings)}
+    assert (rows["winner_changes"], rows["winner_changes_share"]) == (0, 0)
+    assert rows["winner_changes_by_chance"] == pytest.approx(2 / 3)
+    assert rows["winner_changes_by_chance_row_wise"] == 0
+
+
+def test_chance_has_more_room_between_row_wise_splits_than_between_grouped_ones():
+    # Three systems that do the same: on the same test items they tie, and on items of their own they do not.
+    table = planted(60, 3, own=0.0, signal=0.5)
+    table["text"] = table.groupby("item")["text"].transform("first")
+    result = quick(table, repeats=8)
+    assert number(result, "winner_changes_by_chance").estimate == 0
+    assert number(result, "winner_changes_by_chance_row_wise").estimate > 0.3
+    found = verdicts(result)["leak-changes-winner"]
+    assert found.verdict == "pass"
+    assert "by chance in 0 % and " in found.statement
+
+
+def test_intervals_end_where_scores_do_and_say_so():
+    rows = [row for row in quick(planted(12, 3, own=0.3), ratios=[0.6], repeats=2).rows if row.low is not None]
+    assert any("the interval is cut at 0" in row.note for row in rows)
+    for row in rows:
+        if row.statistic.startswith("macro_f1"):
+            assert 0 <= row.low <= row.estimate <= row.high <= 1
+        if row.statistic in ("optimism", "optimism_of_items"):
+            assert -1 <= row.low <= row.high <= 1
+
+
+def test_what_was_simulated_at_one_level_is_told_at_no_other():
+    table = planted(60, 3)
+    assert "simulated tables" in number(quick(table), "optimism").note
+    assert "simulated tables" not in number(quick(table, confidence=0.9), "optimism").note
+
+
+def test_what_all_languages_share_is_told_once_and_no_share_has_digits_of_no_use():
+    base = planted(40, 7, own=0.5)
+    table = pd.concat([base.assign(language=one, item=one + base["item"]) for one in ("aa", "bb", "cc")])
+    table["text"] += table["language"].map({"aa": "", "bb": " common1", "cc": " common1 common2"})
+    found = verdicts(quick(table))
+    leaks, winner = found["row-split-leaks"].statement, found["leak-changes-winner"].statement
+    assert leaks.count("A row-wise split with") == 1
+    assert leaks.startswith(
+        "A row-wise split with 80 % of the rows for training is expected to have the item of over 99.9"
+    )
+    assert [leaks.count(f"{one}: ") for one in ("aa", "bb", "cc")] == [1, 1, 1]
+    assert winner.count("How often the winner is another") == 1
+
+
 def test_names_are_full_and_no_two_numbers_share_one():
     result = quick(planted(80, 3, own=0.5, group=2).assign(language="x", source_text="a text of its own"))
     names = [(tuple(sorted(row.keys.items())), row.statistic) for row in result.rows]
@@ -262,6 +328,8 @@ def test_progress_is_told_step_by_step():
     [
         ({"token_unit": "syllable"}, "token unit 'syllable'"),
         ({"penalty": 0}, "penalty 0"),
+        ({"penalty": float("inf")}, "penalty inf"),
+        ({"penalty": float("nan")}, "penalty nan"),
         ({"ratios": []}, "distinct shares"),
         ({"ratios": [0.8, 0.8]}, "distinct shares"),
         ({"ratios": [1.0]}, "between 0 and 1"),

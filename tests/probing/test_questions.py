@@ -83,3 +83,16 @@ def test_a_sentence_begins_with_a_capital(text, told):
 
 def test_every_verdict_has_its_place():
     assert len(set(SEVERITY)) == len(SEVERITY) == 5
+
+
+def test_what_answers_have_in_common_is_told_once():
+    asked = Question("q", "Is it?")
+    three = [
+        Answer("warn", f"{one}.", about=name, common="All share.") for one, name in (("A", "x"), ("B", "y"), ("C", "z"))
+    ]
+    assert asked.over(three).statement == "All share. x: A. y: B. z: C."
+    assert asked.over(three[:1]).statement == "All share. A."
+    differs = [three[0], Answer("warn", "B.", about="y", common="Other.")]
+    assert asked.over(differs).statement == "x: All share. A. y: Other. B."
+    lacks = [three[0], Answer("not_applicable", "None.", about="y")]
+    assert asked.over(lacks).statement == "All share. x: A. y: None."

@@ -229,8 +229,26 @@ def test_systems_are_compared_over_the_items_that_both_have():
     table = outputs({"x": ["😂"] * 10 + [FAMILY] * 10, "y": ["😂😂"] * 10 + [None] * 10})
     found = units(table, replicates=100)
     keys = {"unit_of_length": "emoji", "against": "non_ascii_character"}
+    # The means trade places by what y lacks; of the items that both have y is the longer one by either unit.
     assert found.value("units", "n_reversed", keys) == 1
-    assert found.value("units", "n_reversed_beyond_chance", keys) == 1
+    assert found.value("units", "n_reversed_beyond_chance", keys) == 0
+    both = outputs({"x": ["😂"] * 4 + [FAMILY] * 16, "y": ["😂😂"] * 20, "z": ["😂😂"] * 10 + [None] * 10})
+    row = units(both, replicates=100).select("units", "n_reversed_beyond_chance", keys)[0]
+    assert (row.estimate, row.note) == (1, "x and y")
+
+
+def test_a_difference_in_one_unit_alone_is_no_reversal():
+    # As many emoji by both systems but for chance, and more code points by one.
+    rng = np.random.default_rng(8)
+    n_turned = n_beyond = 0
+    for _ in range(30):
+        first, second = ([pile * int(n) for n in rng.integers(1, 5, 40)] for pile in ("😂", FAMILY))
+        found = units(outputs({"x": first, "y": second}), replicates=50)
+        keys = {"unit_of_length": "emoji", "against": "non_ascii_character"}
+        n_turned += found.value("units", "n_reversed", keys)
+        n_beyond += found.value("units", "n_reversed_beyond_chance", keys)
+    assert n_turned > 8
+    assert n_beyond <= 3
 
 
 # --- Contents ---------------------------------------------------------------------------------------------------------
@@ -332,6 +350,14 @@ def test_emoji_as_they_should_be_pass_every_question():
         ({"x": ["😂"] * 3}, {}, "asked-range", "not_applicable", "not known how long"),
         ({"x": ["😂"] * 99 + ["no"]}, {"asked": (1, 5)}, "asked-range", "warn", "1 output with fewer than 1"),
         ({"x": ["😂"] * 98 + ["no"] * 2}, {"asked": (1, 5)}, "asked-range", "fail", "most often x (2 %"),
+        ({"x": ["😂"] * 9 + ["😂" * 7]}, {"asked": (1, 5)}, "asked-range", "fail", "1 output with more than 5 emoji"),
+        (
+            {"x": ["😂"] * 9 + ["😂😂", "😂😂😂"]},
+            {"asked": (2, 2)},
+            "asked-range",
+            "fail",
+            "9 outputs with fewer than 2 and",
+        ),
         (
             {"x": ["😂"] * 98 + ["❤"] * 2},
             {"asked": (1, 5)},

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from measurand.data.outputs import Outputs, as_outputs
+from measurand.probing.bounds import within
 from measurand.probing.cost_quality import cost_against_quality
 from measurand.probing.cost_table import SOURCE, TOKENS, CostTable, Per, Tokens, cost_table
 from measurand.result import Key, MeasurandError, Result, Row
@@ -247,7 +248,8 @@ def _ratio(
     if found.undefined:
         reason = f"no output has {needs}" if n == 0 else "the units number 0: nothing to divide by"
         found = found._replace(undefined=reason)
-    note = f"{n_left_out} outputs without {needs} left out" if n_left_out and n and counted else ""
+    outputs = "output" if n_left_out == 1 else "outputs"
+    note = f"{n_left_out} {outputs} without {needs} left out" if n_left_out and n and counted else ""
     return _Made(found, len(np.unique(table.item[known])), _RATIO, note)
 
 
@@ -257,7 +259,8 @@ def _unequal(made: _Made, table: CostTable, name: str, system: str) -> _Made:
         return made
     odd = {one: n for one, n in table.not_part.items() if one == system or not system}
     n = sum(odd.values())
-    reason = f"reasoning_tokens exceed completion_tokens in {n} outputs: they are booked beside them, not within"
+    outputs = "output" if n == 1 else "outputs"
+    reason = f"reasoning_tokens exceed completion_tokens in {n} {outputs}: they are booked beside them, not within"
     if made.estimate.undefined:
         return _Made(made.estimate._replace(undefined=reason), made.n_items, made.method)
     left = f"left out {', '.join(map(repr, odd))}: {reason}"
@@ -389,7 +392,7 @@ def _row(
     if high - low <= _DUST * abs(estimate.value):
         low = high = estimate.value
         same = "no output is off the line" if made.method == _LINE else "the same in every output"
-    return Row(
+    row = Row(
         "cost",
         keys,
         statistic,
@@ -404,3 +407,5 @@ def _row(
             made.note, same, _FEW if made.method == _LINE and len(estimate.cluster) < _SCARCE and low < high else ""
         ),
     )
+    # An intercept or a slope may come out negative; a ratio of sums of what is counted cannot.
+    return within(row, 0.0, 1.0 if statistic == "reasoning_share" else np.inf) if made.method == _RATIO else row

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
 from measurand.result import Key, MeasurandError, Result, Row
-from measurand.sentences import listed
+from measurand.sentences import joined, listed
 from measurand.stats.inference import FloatArray, holm, stream
 from measurand.stats.rank_correlation import correlation
 
@@ -23,6 +23,7 @@ MEASURES: Final = (
     ("completion_tokens", "emitted_unit"),
     ("emitted_units", "output"),
 )
+_BY_LENGTH: Final = "divided by the length, and so goes with it by construction"
 #: A rank correlation over fewer systems says nothing.
 FEWEST: Final = 4
 
@@ -61,8 +62,10 @@ def cost_against_quality(
     Result
         Analysis `cost`, rows `total_tokens_spearman`, `completion_tokens_spearman`, `visible_tokens_spearman` and
         `emitted_units_spearman` per output, total and completion also per emitted unit: Spearman's rank correlation
-        over systems, its interval, the permutation p with Holm's adjustment over these rows, and the smallest p that
-        so many systems could have given. Undefined below four systems.
+        over systems, its interval, the permutation p with Holm's adjustment over the rows per output (and over those
+        per emitted unit), and the smallest p that so many systems could have given. Undefined below four systems.
+        Tokens per emitted unit are divided by the length: they go with it by construction, and so with whatever goes
+        with length. Whether dearer systems do better is read off the rows per output.
 
     Raises
     ------
@@ -112,9 +115,15 @@ def cost_against_quality(
         left_out = "".join(f", {number} more without a {what}" for number, what in counts if number)
         x, y = (np.array([values[one] for one in systems], dtype=float) for values in (found, quality))
         rows.append(_correlation(f"{statistic}_spearman", keys, x, y, left_out, confidence, replicates, seed))
-    adjusted = holm(np.array([np.nan if row.p is None else row.p for row in rows]))
-    rows = [row if row.p is None else replace(row, p_adjusted=float(p)) for row, p in zip(rows, adjusted, strict=True)]
+    per_output, per_unit = ([row for row in rows if (row.keys["per"] == "output") is one] for one in (True, False))
+    rows = [*_adjusted(per_output), *(replace(row, note=joined(row.note, _BY_LENGTH)) for row in _adjusted(per_unit))]
     return Result(rows, {"cost": dict(result.settings.get("cost", {}))})
+
+
+def _adjusted(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows with Holm's p over all of them."""
+    adjusted = holm(np.array([np.nan if row.p is None else row.p for row in rows]))
+    return [row if row.p is None else replace(row, p_adjusted=float(p)) for row, p in zip(rows, adjusted, strict=True)]
 
 
 def _is_rate(row: Row) -> bool:
@@ -143,7 +152,9 @@ def _correlation(
 ) -> Row:
     n = len(x)
     if n < FEWEST:
-        reason = f"{n} systems with cost and quality; a rank correlation says nothing below {FEWEST}"
+        reason = (
+            f"{n} system{'' if n == 1 else 's'} with cost and quality; a rank correlation says nothing below {FEWEST}"
+        )
         return Row("cost", keys, statistic, np.nan, undefined=reason)
     rng = stream(seed, "cost", statistic, *(str(keys.get(name, "")) for name in ("language", "per", "against")))
     found = correlation(x, y, confidence=confidence, is_rank=True, n_draws=replicates, rng=rng)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -33,7 +33,7 @@ class Corpus:
     language : str
         Blank where the table has no languages.
     items : ndarray of str, shape (n_items,)
-        In the order of the table.
+        In natural order, so that what is drawn does not depend on the order of the table's rows.
     classes : sequence of str
         The label set, in natural order.
     label : ndarray of int, shape (n_items,)
@@ -46,6 +46,10 @@ class Corpus:
         System to how often each token occurs, sparse (n_items, n_tokens); all corpora share the columns.
     n_no_label, n_incomplete, n_other_label : int
         Items left out: without a label, without an output of every system, with a label that other languages lack.
+    rare : mapping
+        Labels that were left out as they have fewer items (or groups) than folds, and how many they have.
+    n_rare_label : int
+        Items with such labels.
     """
 
     language: str
@@ -58,6 +62,8 @@ class Corpus:
     n_no_label: int = 0
     n_incomplete: int = 0
     n_other_label: int = 0
+    rare: Mapping[str, int] = field(default_factory=dict)
+    n_rare_label: int = 0
 
     @property
     def n_items(self) -> int:
@@ -72,6 +78,25 @@ class Corpus:
             label=self.label[kept],
             group=None if self.group is None else self.group[kept],
             counts={name: sparse.csr_array(counts[kept]) for name, counts in self.counts.items()},
+        )
+
+    def units_of_labels(self, kept: IntArray | None = None) -> IntArray:
+        """Return how many items, or groups, each label has, among the items that are kept."""
+        label, unit = (self.label, self.redrawn) if kept is None else (self.label[kept], self.redrawn[kept])
+        return np.array([len(np.unique(unit[label == at])) for at in range(len(self.classes))], dtype=np.int64)
+
+    def without(self, labels: Mapping[str, int]) -> Corpus:
+        """Return the corpus without the items of some labels, which are told as too rare."""
+        rare = {name: n for name, n in labels.items() if name in self.classes}
+        is_kept = np.array([name not in rare for name in self.classes])
+        kept = np.flatnonzero(is_kept[self.label])
+        place = np.cumsum(is_kept) - 1
+        return replace(
+            self.subset(kept),
+            classes=[name for name in self.classes if name not in rare],
+            label=place[self.label[kept]].astype(np.int64),
+            rare=rare,
+            n_rare_label=self.n_items - len(kept),
         )
 
     @property
@@ -167,8 +192,7 @@ def _groups(frame: pd.DataFrame, group: Group) -> dict[str, str] | None:
                 "could share; name the column with --group"
             )
         return None
-    of_items = frame[["item", role]].drop_duplicates("item")
-    of_items = of_items[of_items[role] != ""]
+    of_items = frame.loc[frame[role] != "", ["item", role]].sort_values(["item", role]).drop_duplicates("item")
     is_alone = not of_items[role].duplicated().any()
     return None if is_alone else dict(zip(of_items["item"], of_items[role], strict=True))
 
@@ -181,9 +205,10 @@ def _corpus(
     shared: Sequence[str] | None,
 ) -> Corpus:
     """Return the corpus of one language's rows."""
-    item, names = pd.factorize(frame["item"])
-    items = np.asarray(names, dtype=object)
-    label_of = frame.drop_duplicates("item")["label"].to_numpy(dtype=object)
+    names = natural_order(list(frame["item"].unique()))
+    item = frame["item"].map({name: at for at, name in enumerate(names)}).to_numpy()
+    items = np.array(names, dtype=object)
+    label_of = frame.drop_duplicates("item").set_index("item")["label"].loc[names].to_numpy(dtype=object)
     systems = natural_order(list(frame["system"].unique()))
     position = {name: at for at, name in enumerate(systems)}
     system = frame["system"].map(position).to_numpy()

@@ -53,7 +53,7 @@ def vector_rows(corpus: Corpus, vectors: Mapping[str, Vectors], protocol: Protoc
 
 def _fault(corpus: Corpus, kept: IntArray, name: str, protocol: Protocol) -> str:
     """Return why the items that have vectors cannot be decoded, blank if they can."""
-    units = [len(np.unique(corpus.redrawn[kept][corpus.label[kept] == at])) for at in range(len(corpus.classes))]
+    units = corpus.units_of_labels(kept)
     fewest = int(np.argmin(units))
     if units[fewest] >= protocol.n_folds:
         return ""

@@ -22,6 +22,9 @@ _UNITS: Final = ("byte", "character", "grapheme", "word")
 _QUALITY: Final = "_spearman"
 _PER_UNIT: Final[Mapping[str, Key]] = {"per": "emitted_unit", "net_of_template": "no"}
 _WRONG: Final[tuple[Verdict, ...]] = ("fail", "warn", "undetermined")
+_SOURCES: Final = "Add source_text to the outputs, or source_bytes and source_chars."
+#: Distance from 1 up to which a ratio is 1 but for rounding.
+_DUST: Final = 1e-9
 _MORE: Final = "{} more are in the rows."
 
 
@@ -58,10 +61,11 @@ def cost_findings(result: Result) -> list[Finding]:
     -------
     list of Finding
         ``cost-sign-depends-on-unit``
-            Is a language cheaper than the base language by one unit of source and dearer by another? fail: prompt
-            tokens' parity is below 1 by one unit and above 1 by another, both with their intervals; warn: with the
-            estimates alone; pass: all on one side. Units are byte, character, grapheme and word, with the template and
-            net of it.
+            Is a language cheaper than the base language by one unit of source and dearer by another? A side is called
+            only where the interval of prompt tokens' parity leaves out 1. fail: cheaper by one unit and dearer by
+            another; warn: on one side by some, and by another the estimate alone lies on the other side; pass: on one
+            side by some and the estimates of all on that side, or the same by all; undetermined: a difference is shown
+            by no unit. Units are byte, character, grapheme and word, with the template and net of it.
         ``template-in-ratios``
             How much of the prompt tokens is the template, which every item costs alike? warn: more than
             `MOST_TEMPLATE` in some language.
@@ -71,9 +75,9 @@ def cost_findings(result: Result) -> list[Finding]:
             place stays, or reasoning is not reported and a system's completion tokens per emitted unit are more than
             `SUSPICIOUS` times the median; pass: otherwise.
         ``cost-predicts-quality``
-            Do dearer systems do better? pass: shown by some count of tokens (Holm's p below `ALPHA`, positive); fail:
-            shown that they do worse; warn: only the number of emitted units goes with quality; undetermined: nothing
-            is shown.
+            Do dearer systems do better? pass: shown by some count of tokens per output (Holm's p below `ALPHA`,
+            positive); fail: shown that they do worse; warn: only the number of emitted units goes with quality;
+            undetermined: nothing is shown. Tokens per emitted unit are no part of it: they are divided by the length.
 
     Examples
     --------
@@ -100,8 +104,6 @@ def _sign(rows: _Cost) -> Finding:
         "Say the unit with every price of a language: tokens per character with the bytes per character beside them, "
         "net of the template; for texts that say the same, tokens per text."
     )
-    if all(answer.verdict == "undetermined" for answer in answers):
-        remedy = "Add source_text to the outputs, or source_bytes and source_chars."
     return asked.over(answers, remedies=dict.fromkeys(_WRONG, remedy), more=_MORE)
 
 
@@ -109,25 +111,22 @@ def _sign_of(rows: _Cost, language: str) -> Answer:
     keys: dict[str, Key] = {"system": "", "language": language, "against": rows.base}
     found = [
         row
-        for per in _UNITS
         for net in ("no", "yes")
+        for per in _UNITS
         if (row := rows.first_defined("prompt_tokens_parity", keys | {"per": per, "net_of_template": net})) is not None
     ]
     if len({row.keys["per"] for row in found}) < 2:
         known = f"known per {found[0].keys['per']} alone" if found else "known by no unit"
-        return Answer("undetermined", f"{language}: {known}; two units are needed.", where=found)
-    if not _apart(found):
-        word = "dearer" if any(row.estimate > 1 for row in found) else "cheaper"
-        statement = f"{language} is {word} than {rows.base} by every unit of source: {_told(found)} its prompt tokens."
-        return Answer("pass", statement, where=found)
-    sure = [row for row in found if row.low is not None and row.high is not None and (row.low > 1 or row.high < 1)]
-    is_sure = _apart(sure)
-    gross = [row for row in (sure if is_sure else found) if row.keys["net_of_template"] == "no"]
+        return Answer("undetermined", f"{language}: {known}; two units are needed.", _SOURCES, found)
+    if not (sure := [row for row in found if _side(row)]):
+        return _no_side(language, rows.base, found)
+    if not _apart(sure):
+        return _one_side(language, rows.base, found)
+    gross = [row for row in sure if row.keys["net_of_template"] == "no"]
     net = [row for row in found if row.keys["net_of_template"] == "yes"]
-    told = gross if _apart(gross) else sure if is_sure else found
+    told = gross if _apart(gross) else sure
     low, high = ([row for row in told if (row.estimate < 1) == is_low] for is_low in (True, False))
-    doubt = "" if is_sure else ", though not both for sure"
-    statement = f"In prompt tokens {language} is cheaper than {rows.base} {_told(low)} and dearer {_told(high)}{doubt}"
+    statement = f"In prompt tokens {language} is cheaper than {rows.base} {_told(low)} and dearer {_told(high)}"
     widths = [
         rows.first_defined("bytes_per_character", {"system": "", "language": one}) for one in (language, rows.base)
     ]
@@ -138,7 +137,37 @@ def _sign_of(rows: _Cost, language: str) -> Answer:
     statement += "."
     if told is gross and net:
         statement += f" Net of the template: {listed([_rate(row) for row in net])}."
-    return Answer("fail" if is_sure else "warn", statement, where=[*found, *widths])
+    return Answer("fail", statement, where=[*found, *widths])
+
+
+def _no_side(language: str, base: str, found: Sequence[Row]) -> Answer:
+    """Return the answer where no interval leaves out 1."""
+    if all(row.low is not None and row.high is not None and row.high - row.low <= _DUST for row in found):
+        return Answer(
+            "pass", f"{language} and {base} cost the same prompt tokens by every unit of source.", where=found
+        )
+    statement = f"Between {language} and {base} no difference in prompt tokens is shown by any unit: {_told(found)}."
+    return Answer("undetermined", statement, "Call neither language the dearer one: more items would tell.", found)
+
+
+def _one_side(language: str, base: str, found: Sequence[Row]) -> Answer:
+    """Return the answer where intervals leave out 1 on one side alone."""
+    sure, open_ = ([row for row in found if bool(_side(row)) is one] for one in (True, False))
+    word = "dearer" if _side(sure[0]) > 0 else "cheaper"
+    if not open_:
+        statement = f"{language} is {word} than {base} by every unit of source, in prompt tokens {_told(found)}."
+        return Answer("pass", statement, where=found)
+    statement = (
+        f"In prompt tokens {language} is {word} than {base} {_told(sure)}; no difference is shown {_told(open_)}."
+    )
+    return Answer("warn" if _apart(found) else "pass", statement, where=found)
+
+
+def _side(row: Row) -> int:
+    """Return 1 where a language is dearer, -1 where it is cheaper, and 0 where the interval does not leave out 1."""
+    if row.low is None or row.high is None:
+        return 0
+    return int(row.low > 1 + _DUST) - int(row.high < 1 - _DUST)
 
 
 def _apart(found: Sequence[Row]) -> bool:
@@ -216,7 +245,7 @@ def _reasoning(rows: _Cost) -> Finding:
     if reasoning:
         most = max(reasoning.values(), key=lambda row: row.estimate)
         statement = (
-            f"In {len(reasoning)} of {len(shares)} systems ({listed(list(reasoning))}) completion tokens hold "
+            f"In {len(reasoning)} of {_systems(len(shares))} ({listed(list(reasoning))}) completion tokens hold "
             f"reasoning, up to {share(most.estimate)} of them ({most.keys['system']})"
         )
         where: list[Row | None] = list(reasoning.values())
@@ -255,6 +284,10 @@ def _reasoning(rows: _Cost) -> Finding:
     return asked.answer("pass", statement, where=list(shares.values())[:MOST])
 
 
+def _systems(n: int) -> str:
+    return f"{n} system{'' if n == 1 else 's'}"
+
+
 def _suspicious(completion: dict[str, Row]) -> list[Row]:
     """Return systems far above the median of those whose reasoning is not known."""
     values = sorted(row.estimate for row in completion.values())
@@ -278,13 +311,23 @@ def _quality(rows: _Cost) -> Finding:
     found = [row for row in rows if row.statistic.endswith(_QUALITY)]
     if not found:
         return asked.answer("not_applicable", "No measure of quality was given to hold costs against.")
-    names = list(dict.fromkeys(str(row.keys["against"]) for row in found))
-    answers = [_quality_of([row for row in found if row.keys["against"] == one], one) for one in names]
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in found:
+        groups.setdefault((str(row.keys["against"]), str(row.keys.get("language", ""))), []).append(row)
+    several = len({language for _, language in groups}) > 1
+    answers = [
+        _quality_of(of, f"{_in_words(name)}{f' in {language}' if several and language else ''}")
+        for (name, language), of in groups.items()
+    ]
     remedy = "With few systems a rank correlation is all but uninformative: show costs and quality of each system."
     return asked.over(answers, remedies=dict.fromkeys(_WRONG, remedy), more=_MORE)
 
 
 def _quality_of(found: Sequence[Row], against: str) -> Answer:
+    # Tokens per emitted unit are divided by the length, and so go with it whatever they cost.
+    found = [row for row in found if row.keys["per"] == "output"]
+    if not found:
+        return Answer("undetermined", f"{against}: no cost of an output is known.")
     defined = [row for row in found if not row.undefined]
     if not defined:
         return Answer("undetermined", f"{against}: {found[0].undefined}.", where=found[:1])
@@ -296,14 +339,20 @@ def _quality_of(found: Sequence[Row], against: str) -> Answer:
         statement = f"The dearer systems do {word} in {against}: {_correlated(row)}."
         return Answer("pass" if row.estimate > 0 else "fail", statement, where=defined)
     if shown:
+        length = "longer" if shown[0].estimate > 0 else "shorter"
         statement = (
             f"No count of tokens is shown to go with {against}, but the number of emitted units does: "
-            f"{_correlated(shown[0])}; a longer output may be preferred for its length (see the audit of length)."
+            f"{_correlated(shown[0])}; {length} outputs may be preferred for their length (see the audit of length)."
         )
         return Answer("warn", statement, where=defined)
     row = max(defined, key=lambda one: abs(one.estimate))
     statement = f"No cost is shown to go with {against}; the strongest is {_correlated(row)}."
     return Answer("undetermined", statement, where=defined)
+
+
+def _in_words(name: str) -> str:
+    """Return the name of a measure of quality as a sentence has it."""
+    return name.replace("`", "").replace("macro_f1", "macro-F1").replace("_", " ")
 
 
 def _correlated(row: Row) -> str:

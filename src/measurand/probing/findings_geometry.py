@@ -69,9 +69,15 @@ def _offset(rows: Rows) -> Finding:
     where = [*raw, *centred, *limits]
     if highest <= RAW_ANISOTROPY and spread <= RAW_DIFFERENCE:
         return asked.answer("pass", statement, where=where)
-    even = _of(rows, "isoscore_unbiased", {})
+    found = _of(rows, "isoscore_unbiased", {})
+    even, beyond = ([row for row in found if (0 <= row.estimate <= 1) is one] for one in (True, False))
     remedy = f"{_UNREAD} isoscore_unbiased is {_range(even)} here." if even else _UNREAD
-    return asked.answer("warn", statement, remedy=remedy, where=[*where, *even])
+    if beyond:
+        names = listed([_name(row) for row in beyond])
+        remedy += (
+            f" That of {names} is outside 0 to 1, as an estimate without bias may be: it tells nothing more exact."
+        )
+    return asked.answer("warn", statement, remedy=remedy, where=[*where, *found])
 
 
 def _separable(rows: Rows) -> Finding:

@@ -22,6 +22,12 @@ MOST_NAMING: Final = 0.01
 FEW_NAMING: Final = 0.001
 
 PAPER: Final = "Sakhawat 2026, arXiv 2609.29445, section 9"
+#: Difference of two scores up to which it is rounding.
+_DUST: Final = 1e-12
+_OTHER_WINNER: Final = (
+    "How often the winner is another is told of pairs of a row-wise and a grouped split and, for what chance alone "
+    "does, of two grouped and of two row-wise ones."
+)
 _CORRECTED: Final = f"{PAPER}; Nadeau & Bengio 2003"
 
 
@@ -59,8 +65,9 @@ def leakage_findings(result: Result) -> list[Finding]:
         - `row-split-leaks`: fail if a row-wise split scores at least `LEAST_OPTIMISM` more macro-F1 than a grouped one
           and the corrected resampled t has p < .05; warn if test rows share items with training and that is not shown;
           not applicable where neither items nor groups have several rows.
-        - `leak-changes-winner`: pass if the same system has the best mean score under both; fail if another has and its
-          leak is shown to gain it more (p < .05); warn if another has.
+        - `leak-changes-winner`: pass if some system has the best mean score under both (of systems that tie as best one
+          is enough); fail if none has, the leak is shown to gain the row-wise winner more (p < .05), and winners differ
+          more often than by chance between two splits of either kind; warn otherwise.
         - `near-duplicate-items`: pass if no item has a near-duplicate under another id, warn up to
           `MOST_NEAR_DUPLICATE` of the items, fail above.
         - `outputs-name-the-label`: pass up to `FEW_NAMING` of the outputs; fail above `MOST_NAMING` if more outputs
@@ -88,32 +95,31 @@ def _row_split_leaks(rows: _Language) -> Answer:
     measured = rows.here("measured_share_of_groups" if leaks is of_groups else "measured_share")
     of_what = "group" if leaks is of_groups else "item"
     views = leaks.keys.get("views", "")
-    told = [f"{views} rows an item"] if views != "" else []
-    if measured is not None:
-        told.append(f"{_nearly_all(measured.estimate)} in the splits that were made")
-    statement = (
+    common = (
         f"A row-wise split with {share(rows.ratio)} of the rows for training is expected to have the {of_what} of "
-        f"{_nearly_all(leaks.estimate)} of its test rows in training, too ({', '.join(told)})."
+        f"{share(leaks.estimate)} of its test rows in training, too{f' ({views} rows an item)' if views != '' else ''}."
     )
     remedy = f"Split by {kept}, so that all its rows are on one side, and report that score."
     optimism = rows.here("optimism")
     where = [expected, measured, optimism, rows.here("macro_f1_row"), rows.here("macro_f1_grouped")]
     if optimism is None or optimism.undefined:
         reason = next((row.undefined for row in rows.all("optimism") if row.undefined), "nothing was decoded")
-        return Answer("warn", f"{statement} What that does to scores is not measured: {reason}.", remedy, where)
+        return Answer("warn", f"What that does to scores is not measured: {reason}.", remedy, where, common=common)
+    statement = ""
     row, clean = rows.here("macro_f1_row"), rows.here("macro_f1_grouped")
     if row is not None and clean is not None:
         test = ""
         if optimism.p is not None:
             interval = f"{percent(optimism.confidence)} interval {spread_of(optimism)}"
             test = f" ({interval}, corrected resampled t {show_p(optimism.p)})"
-        statement += (
-            f" A decoder of the label has macro-F1 {short(row.estimate)} on such splits and {short(clean.estimate)} on "
+        statement = (
+            f"A decoder of the label has macro-F1 {short(row.estimate)} on such splits and {short(clean.estimate)} on "
             f"splits by {kept}, a difference of {short(optimism.estimate)}{test}."
         )
     if optimism.p is not None and optimism.p < ALPHA and optimism.estimate >= LEAST_OPTIMISM:
-        return Answer("fail", statement, remedy, where)
-    return Answer("warn", f"{statement} A gain of {LEAST_OPTIMISM:g} or more is not shown.", remedy, where)
+        return Answer("fail", statement, remedy, where, common=common)
+    statement = f"{statement} A gain of {LEAST_OPTIMISM:g} or more is not shown.".strip()
+    return Answer("warn", statement, remedy, where, common=common)
 
 
 def _leak_changes_winner(rows: _Language) -> Answer:
@@ -124,39 +130,49 @@ def _leak_changes_winner(rows: _Language) -> Answer:
         return Answer("not_applicable", why, where=[rows.of_all("optimism")])
     if changes.undefined:
         return Answer("undetermined", f"Not determined: {changes.undefined}.", "Collect more items.", [changes])
-    systems = [str(row.keys["system"]) for row in rows.all("macro_f1_row", {"ratio": rows.ratio}) if row.keys["system"]]
-    best = {}
-    for protocol in ("row", "grouped"):
-        scores = {name: rows.here(f"macro_f1_{protocol}", name) for name in systems}
-        top = max((row.estimate for row in scores.values() if row is not None), default=0.0)
-        best[protocol] = [name for name, row in scores.items() if row is not None and row.estimate == top]
-    rho, often, chance = (
-        rows.here(name) for name in ("spearman_orders", "winner_changes_share", "winner_changes_by_chance")
+    row_wise, grouped = _best(rows, "macro_f1_row"), _best(rows, "macro_f1_grouped")
+    rho = rows.here("spearman_orders")
+    often, by_chance, by_chance_row = (
+        rows.here(name)
+        for name in ("winner_changes_share", "winner_changes_by_chance", "winner_changes_by_chance_row_wise")
     )
-    order = ""
+    where = [changes, rho, often, by_chance, by_chance_row]
+    told = []
     if rho is not None and not rho.undefined:
-        order = f" The two orders of {len(systems)} systems have a Spearman correlation of {short(rho.estimate)}."
-    if often is not None and chance is not None:
-        order += (
-            f" The winner differs in {share(often.estimate)} of the pairs of a row-wise and a grouped split, and in "
-            f"{share(chance.estimate)} of pairs of grouped splits, where no leak is at work."
-        )
-    where = [changes, rho, often, chance]
+        told.append(f"Spearman's correlation of the two orders {short(rho.estimate)}")
+    common = ""
+    if often is not None and by_chance is not None and by_chance_row is not None:
+        common = _OTHER_WINNER
+        luck = f"{share(by_chance.estimate)} and {share(by_chance_row.estimate)}"
+        told.append(f"another winner in {share(often.estimate)} of the pairs, by chance in {luck}")
+    order = f" ({'; '.join(told)})" if told else ""
     if changes.estimate == 0:
-        return Answer("pass", f"{listed(best['row'])} scores best under both.{order}", where=where)
+        both = [name for name in row_wise if name in grouped]
+        verb = "scores" if len(both) == 1 else "tie as"
+        return Answer("pass", f"{listed(both)} {verb} best under both{order}.", where=where, common=common)
     gain = rows.here("optimism_between_winners")
     where.append(gain)
-    statement = f"{listed(best['row'])} scores best row-wise, {listed(best['grouped'])} split by item or group."
+    statement = f"Best row-wise: {listed(row_wise)}; split by item or group: {listed(grouped)}{order}."
     if gain is not None and gain.p is not None:
         statement += (
             f" The first gains {short(gain.estimate)} more by the leak ({percent(gain.confidence)} interval "
             f"{spread_of(gain)}, {show_p(gain.p)})."
         )
     remedy = "Order the systems by grouped splits alone."
-    if gain is not None and gain.p is not None and gain.p < ALPHA and gain.estimate > 0:
-        return Answer("fail", statement + order, remedy, where)
+    # Both winners were chosen by the scores that the test is of; a leak must also do more than the luck of a split.
+    chances = [row.estimate for row in (by_chance, by_chance_row) if row is not None]
+    is_more = often is not None and often.estimate > max(chances, default=0.0)
+    if is_more and gain is not None and gain.p is not None and gain.p < ALPHA and gain.estimate > 0:
+        return Answer("fail", statement, remedy, where, common=common)
     remedy += " Name no winner: chance of the split can change it as well."
-    return Answer("warn", f"{statement}{order} That the leak does it is not shown.", remedy, where)
+    return Answer("warn", f"{statement} That the leak does it is not shown.", remedy, where, common=common)
+
+
+def _best(rows: _Language, statistic: str) -> list[str]:
+    """Return the systems with the best mean score; scores that differ by rounding alone tie."""
+    found = [row for row in rows.defined(statistic, {"ratio": rows.ratio}) if row.keys["system"]]
+    top = max((row.estimate for row in found), default=0.0)
+    return [str(row.keys["system"]) for row in found if row.estimate >= top - _DUST]
 
 
 def _near_duplicate_items(rows: _Language) -> Answer:
@@ -198,11 +214,6 @@ def _outputs_name_the_label(rows: _Language) -> Answer:
     remedy = "Decode from outputs without the labels' words, or say that decodability measures naming."
     verdict: Verdict = "fail" if own.estimate > MOST_NAMING and own.estimate > other.estimate else "warn"
     return Answer(verdict, statement, remedy, where)
-
-
-def _nearly_all(value: float) -> str:
-    """Return a share in percent with the digits that tell it from all."""
-    return f"{100 * value:.4f} %" if 0.9995 < value < 1 else share(value)
 
 
 _QUESTIONS: Final[Sequence[tuple[Question, Callable[[_Language], Answer]]]] = (

@@ -145,10 +145,9 @@ def _asked_range(about: _Units) -> Finding:
     where = [outside, below, above, worst, lenient]
     if outside.estimate == 0:
         return asked.answer("pass", f"Every output has {low} to {high} {_NAMES[about.unit]}.", where=where)
-    statement = (
-        f"{_things(below.estimate, 'output')} with fewer than {low} and {show_number(above.estimate)} with more than "
-        f"{high} {_NAMES[about.unit]}{_most(worst)}{_also(about, worst, lenient)}."
-    )
+    ends = ((below.estimate, f"fewer than {low}"), (above.estimate, f"more than {high}"))
+    counts = " and ".join(f"{_things(n, 'output')} with {end}" for n, end in ends if n > 0)
+    statement = f"{counts} {_NAMES[about.unit]}{_most(worst)}{_also(about, worst, lenient)}."
     verdict: Verdict = "fail" if lenient.estimate > MOST_OUTSIDE else "warn"
     remedy = "Check the length before a reply is accepted, and compare systems at equal length."
     return asked.answer(verdict, statement, remedy=remedy, where=where)
@@ -190,7 +189,10 @@ def _counting_unit(about: _Units) -> Finding:
         statement += f". It reverses the order of {_pairs(beyond)}, more than chance explains."
         return asked.answer("fail", statement, remedy=remedy, where=where)
     if turned:
-        statement += f". It reverses the order of {_pairs(turned)}, whose lengths chance may explain in either unit."
+        statement += (
+            f". It reverses the order of {_pairs(turned)}, which chance may explain: a difference is not shown in both "
+            "units."
+        )
         return asked.answer("warn", statement, remedy=remedy, where=where)
     statement += f"; the order of the {len(systems)} systems is the same."
     verdict = "warn" if most.estimate - least.estimate > MOST_INFLATED else "pass"

@@ -14,7 +14,7 @@ from measurand.probing.geometry_cloud import clouds
 from measurand.probing.geometry_probes import Probes, label_rows, language_rows
 from measurand.probing.geometry_retrieval import NEIGHBOURS, retrieval_rows
 from measurand.probing.geometry_shape import BLOCKS, Settings, shape_rows
-from measurand.result import Key, Result, Row
+from measurand.result import Key, MeasurandError, Result, Row
 from measurand.stats.inference import FloatArray
 from measurand.stats.rank_correlation import correlation
 
@@ -80,7 +80,8 @@ def geometry(
     Raises
     ------
     MeasurandError
-        If encoders share a name or have no item of the table, or an item has two counterparts in a language.
+        If a setting is out of range, encoders share a name or have no item of the table, or an item has two
+        counterparts in a language.
 
     References
     ----------
@@ -92,6 +93,7 @@ def geometry(
     >>> round(found.value("geometry", "isoscore", {"vectors": "cross"}), 12)
     1.0
     """
+    _check(n_folds, penalty, replicates, confidence, seed)
     if isinstance(items, Outputs):
         items = items.frame
     table = None if items is None else read_vector_items(items)
@@ -117,6 +119,19 @@ def geometry(
         "jackknife_blocks": BLOCKS,
     }
     return Result(rows, {"geometry": settings})
+
+
+def _check(n_folds: int, penalty: float, replicates: int, confidence: float, seed: int) -> None:
+    if not 0 < penalty < np.inf:
+        raise MeasurandError(f"penalty {penalty}; give a finite number above 0 (C, larger is weaker)")
+    if n_folds < 2:
+        raise MeasurandError(f"n_folds {n_folds}; give 2 or more")
+    if replicates < 1:
+        raise MeasurandError(f"replicates {replicates}; give 1 or more")
+    if not 0.5 <= confidence < 1:
+        raise MeasurandError(f"confidence {confidence}; give a level from .5 up to, not including, 1")
+    if seed < 0:
+        raise MeasurandError(f"seed {seed}; give a whole number of 0 or more")
 
 
 def _correlations(rows: Sequence[Row], confidence: float) -> list[Row]:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from measurand.probing.bounds import within
 from measurand.probing.geometry_cloud import Cloud, unit_of
 from measurand.result import Key, Row
 from measurand.sentences import joined
@@ -24,9 +25,11 @@ _SAME: Final = "the vectors do not differ"
 _ONE_DIMENSION: Final = "the vectors have one dimension"
 _MECHANICAL: Final = "centred vectors of one length have the anisotropy_limit whatever they are: no difference to read"
 _GROWS: Final = (
-    "grows with the number of vectors: compare at the same number; the interval is of the mean over samples of this "
-    "size (held in 88 to 100 % of simulated samples at 95 %)"
+    "grows with the number of vectors: compare at the same number; the interval is of the mean over samples of its size"
 )
+_HELD: Final = "it held in 88 to 100 % of simulated samples"
+#: The level at which that was simulated.
+_SIMULATED: Final = 0.95
 _UNBIASED: Final = "numerator and denominator are unbiased, so that samples of different sizes compare"
 _FIRST_ORDER: Final = "directions are held while blocks are left out, which errs to the wide side where vectors are few"
 
@@ -76,7 +79,7 @@ class _Scope:
         rows += self._anisotropy()
         share = geometry.mean_share(self.points, self.block)
         note = f"independent vectors around the origin have about 1/n = {1 / len(self.member):.2g}"
-        rows.append(self._row("mean_share", share, centred="no", note=note))
+        rows.append(within(self._row("mean_share", share, centred="no", note=note), 0, 1))
         return rows + self._spread()
 
     def _anisotropy(self) -> list[Row]:
@@ -114,7 +117,9 @@ class _Scope:
     def _spread(self) -> list[Row]:
         d, n = self.cloud.n_dimensions, len(self.member)
         found = geometry.moments(self.points, self.block)
-        plain = self._row("participation_ratio", geometry.participation_ratio(found), is_log=True, note=_GROWS)
+        most = max(1, min(n - 1, d))
+        grows = joined(_GROWS, _HELD if self.settings.confidence == _SIMULATED else "")
+        plain = self._row("participation_ratio", geometry.participation_ratio(found), is_log=True, note=grows)
         free = geometry.participation_ratio(found, is_unbiased=True)
         unbiased = self._row("participation_ratio_unbiased", free, is_log=True, note=_UNBIASED)
         if n < 4:
@@ -123,13 +128,14 @@ class _Scope:
         def as_isoscore(value: float | None) -> float | None:
             return None if value is None else float(geometry.isoscore(np.array(value), d))
 
-        rows = [plain, unbiased]
-        for statistic, row in (("isoscore", plain), ("isoscore_unbiased", unbiased)):
+        rows = [within(plain, 1, most), within(unbiased, 1, d)]
+        for statistic, row, at_most in (("isoscore", plain, most), ("isoscore_unbiased", unbiased, d)):
             reason = _ONE_DIMENSION if d < 2 else row.undefined
             estimate = np.nan if reason else as_isoscore(row.estimate)
             low, high = (None, None) if reason else (as_isoscore(row.low), as_isoscore(row.high))
             changed: dict[str, Any] = {"estimate": estimate, "low": low, "high": high, "undefined": reason}
-            rows.append(replace(row, statistic=statistic, **changed))
+            made = replace(row, statistic=statistic, **changed)
+            rows.append(made if reason else within(made, 0, (at_most - 1) / (d - 1)))
         limit = float(geometry.isoscore(np.array(geometry.isotropic_participation(n, d)), d)) if n > 1 else np.nan
         reason = _ONE_DIMENSION if d < 2 else "" if n > 1 else "a single vector"
         note = "the isoscore that Gaussian vectors, alike in all directions, have at this number of vectors"
@@ -140,9 +146,9 @@ class _Scope:
             spectrum = geometry.Spectrum(np.zeros_like(spectrum.variance))
         note = f"at most {min(n - 1, d)}, and grows with the number of vectors; {_FIRST_ORDER}"
         rank = geometry.effective_rank(spectrum) if found.trace[0] > 0 else np.full(len(spectrum.variance), np.nan)
-        rows.append(self._row("effective_rank", rank, is_log=True, note=note))
+        rows.append(within(self._row("effective_rank", rank, is_log=True, note=note), 1, most))
         for statistic, k in (("first_component_share", 1), ("first_ten_components_share", 10)):
-            rows.append(self._row(statistic, geometry.leading_share(spectrum, k), note=_FIRST_ORDER))
+            rows.append(within(self._row(statistic, geometry.leading_share(spectrum, k), note=_FIRST_ORDER), 0, 1))
         return rows
 
     def _row(
@@ -155,7 +161,8 @@ class _Scope:
             "settings": self.settings,
             "undefined": single,
         }
-        return _row(keys, statistic, values, self.block, is_log=is_log, note=note, **of)
+        row = _row(keys, statistic, values, self.block, is_log=is_log, note=note, **of)
+        return within(row, -1, 1) if statistic == "anisotropy" else row
 
 
 def _fisher_rows(cloud: Cloud, settings: Settings) -> list[Row]:
@@ -183,6 +190,7 @@ def _fisher_rows(cloud: Cloud, settings: Settings) -> list[Row]:
         undefined=reason,
         note=note,
     )
+    trace = within(trace, 0)
     whitened = fisher_ratio_whitened(points, group, cloud.n_dimensions)
     if np.isnan(whitened.ratio):
         return [trace, Row("geometry", keys, names[1], np.nan, n_items=n, undefined=reason)]

@@ -36,11 +36,15 @@ REPEATS: Final = 10
 # tables of each kind, items redrawn. The two splits of a pair are drawn apart, so that much of the table they share
 # cancels in their difference: the correction, made for two learners on one split, is wide for small leaks. The plain
 # paired t covered 67 to 95 %. A score with a leak varies more with the table than its splits tell.
+_SIMULATED: Final = 0.95
 _COVERED: Final = {
     "macro_f1_row": "83 to 96 %",
     "macro_f1_grouped": "91 to 96 %",
     "optimism": "94 to 100 %",
 }
+
+#: What a gain relative to a score can be; scores lie in 0 to 1, and their differences in -1 to 1.
+_POSSIBLE: Final = {"optimism_relative": (-1.0, np.inf)}
 
 _TOO_FEW: Final = (
     "there are too few items, or groups of items, for two sides at this ratio; it takes two items at least"
@@ -175,8 +179,8 @@ def _check(
 ) -> None:
     if token_unit not in TOKEN_UNITS:
         raise MeasurandError(f"token unit {token_unit!r}; allowed are {', '.join(TOKEN_UNITS)}")
-    if not penalty > 0:
-        raise MeasurandError(f"penalty {penalty}; give a number above 0 (C, larger is weaker)")
+    if not 0 < penalty < np.inf:
+        raise MeasurandError(f"penalty {penalty}; give a finite number above 0 (C, larger is weaker)")
     if not ratios or not all(0 < ratio < 1 for ratio in ratios) or len(set(ratios)) < len(ratios):
         raise MeasurandError(f"ratios {list(ratios)}; give distinct shares of training rows between 0 and 1")
     if repeats < 2:
@@ -312,7 +316,8 @@ def _of_system(
         return [Row("leakage", keys, name, np.nan, undefined=_NO_TEST_ROWS, n_items=views.n_items) for name in names]
 
     def number(name: str, values: FloatArray, note: str, *, adjusted: float = np.nan, is_test: bool = True) -> Row:
-        covered = f"95 % intervals covered {_COVERED[name]} of simulated tables" if name in _COVERED and at == 0 else ""
+        is_known = name in _COVERED and at == 0 and confidence == _SIMULATED
+        covered = f"95 % intervals covered {_COVERED[name]} of simulated tables" if is_known else ""
         return split_row(
             keys,
             name,
@@ -323,6 +328,7 @@ def _of_system(
             covered=covered,
             p_adjusted=adjusted,
             is_test=is_test,
+            possible=_POSSIBLE.get(name, (-1.0, 1.0) if is_test else (0.0, 1.0)),
         )
 
     n = len(row)

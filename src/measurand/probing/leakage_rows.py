@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from measurand.probing.bounds import within
 from measurand.result import Key, Row
 from measurand.sentences import joined
 from measurand.stats.resampled import Resampled
@@ -25,6 +26,7 @@ def split_row(
     covered: str = "",
     p_adjusted: float = np.nan,
     is_test: bool = True,
+    possible: tuple[float, float] = (-1.0, 1.0),
 ) -> Row:
     """Return the row of a mean over splits.
 
@@ -40,11 +42,13 @@ def split_row(
         NaN where it is of no family of tests.
     is_test : bool
         Whether a mean of zero is a hypothesis worth a p value; of a score it is not.
+    possible : (float, float)
+        The smallest and the largest value: the interval ends there, and the note says so.
     """
     if found.undefined:
         why = f"no interval: {found.undefined}"
         return Row("leakage", keys, statistic, found.mean, unit="split", n_items=n_items, note=joined(note, why))
-    return Row(
+    row = Row(
         "leakage",
         keys,
         statistic,
@@ -61,3 +65,4 @@ def split_row(
         p_adjusted=None if np.isnan(p_adjusted) else p_adjusted,
         note=joined(note, covered),
     )
+    return within(row, *possible)

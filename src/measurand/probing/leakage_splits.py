@@ -87,8 +87,8 @@ class Views:
 
 
 def views_of(outputs: Outputs, language: str, *, token_unit: TokenUnit) -> Views:
-    """Return the rows of one language."""
-    frame = outputs.of(language=language).reset_index(drop=True)
+    """Return the rows of one language, by item and system in natural order."""
+    frame = _in_order(outputs.of(language=language))
     n_without, undefined = 0, ""
     if "label" in frame and (frame["label"] != "").any():
         has_label = (frame["label"] != "").to_numpy()
@@ -173,6 +173,15 @@ def _scores(views: Views, test: BoolArray, predicted: np.ndarray[Any, Any]) -> F
     cell = np.ravel_multi_index((views.system[test], views.label[test], predicted[test].astype(np.int64)), shape)
     counts = np.bincount(cell, minlength=n_systems * n_classes * (n_classes + 1)).reshape(shape).astype(np.float64)
     return classes.macro_f1(np.concatenate([counts.sum(axis=0, keepdims=True), counts])).value
+
+
+def _in_order(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows by item and system in natural order: what is drawn must not depend on the order of a file."""
+    place = [
+        pd.Index(natural_order(list(frame[name].unique()))).get_indexer(pd.Index(frame[name]))
+        for name in ("system", "item")
+    ]
+    return frame.iloc[np.lexsort(place)].reset_index(drop=True)
 
 
 def _positions(column: pd.Series[Any], names: Sequence[str]) -> IntArray:

@@ -104,6 +104,8 @@ class Answer:
         The rows it rests on; None is left out.
     about : str
         What it is about, told before the statement where answers differ; blank where the statement says so itself.
+    common : str
+        Whole sentences that stand before the statement. Where several answers have the same they are told once.
     """
 
     verdict: Verdict
@@ -111,6 +113,12 @@ class Answer:
     remedy: str = ""
     where: Sequence[Row | None] = ()
     about: str = ""
+    common: str = ""
+
+    @property
+    def whole(self) -> str:
+        """The statement with what stands before it."""
+        return f"{self.common} {self.statement}" if self.common else self.statement
 
 
 @dataclass(frozen=True)
@@ -185,10 +193,14 @@ class Question:
         else:
             ordered = sorted(answers, key=lambda one: SEVERITY.index(one.verdict))
         told = ordered[:MOST]
-        if len({one.statement for one in answers}) == 1:
-            statements = [told[0].statement]
+        common = {one.common for one in answers if one.common}
+        if len({one.whole for one in answers}) == 1:
+            statements = [told[0].whole]
         else:
-            statements = [f"{one.about}: {one.statement}" if one.about else one.statement for one in told]
+            # What several have in common is told once, before them.
+            statements, is_told = (list(common), True) if len(common) == 1 else ([], False)
+            said = [one.statement if is_told else one.whole for one in told]
+            statements += [f"{one.about}: {text}" if one.about else text for one, text in zip(told, said, strict=True)]
             statements += [more.format(len(answers) - MOST)] if len(answers) > MOST else []
         own = dict.fromkeys(one.remedy for one in ordered if one.verdict == verdict and one.remedy)
         remedy = " ".join(own) or (remedies or {}).get(verdict, "")

@@ -66,8 +66,8 @@ def units(
           `inflation_range` over systems.
         - `rank` of systems by mean (1 is longest, ties share the mean rank); for `unit` with `against` each other unit
           and for each inflation `kendall_tau_b`, `n_changed` (systems whose rank differs), `n_reversed` (pairs in
-          reversed order) and `n_reversed_beyond_chance` (of these, pairs with a difference in one of the units that a
-          t interval simultaneous over all pairs and both units tells from 0).
+          reversed order) and `n_reversed_beyond_chance` (of these, pairs that differ in both units, with opposite
+          signs, by t intervals simultaneous over all pairs).
         - For emoji and the like `residue_per_output` (graphemes beside them and white space) and `share_with_residue`;
           `n_passing_without_emoji` and `share_passing_without_emoji`: what the rule "any character above U+007F" lets
           pass (what it would ask again is `n_without` of `non_ascii_character`).

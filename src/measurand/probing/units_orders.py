@@ -110,13 +110,13 @@ def _comparison(
     places = np.flatnonzero(defined)
     every = list(combinations(range(len(places)), 2))
     reversed_ = [(int(places[a]), int(places[b])) for a, b in every if (x[a] - x[b]) * (y[a] - y[b]) < 0]
-    # One family: all pairs of systems, each in both units.
-    level = 1 - (1 - counted.confidence) / max(2 * len(every), 1)
-    beyond = [
-        (a, b)
-        for a, b in reversed_
-        if any(_differ(board, counted, unit, a, b, confidence=level) for unit in (one, other))
-    ]
+    # One family: all pairs of systems. A reversal takes a difference in both units, so that the two need no adjustment.
+    level = 1 - (1 - counted.confidence) / max(len(every), 1)
+    beyond = []
+    for a, b in reversed_:
+        first, second = (_side(board, counted, unit, a, b, confidence=level) for unit in (one, other))
+        if first * second < 0:
+            beyond.append((a, b))
     return [
         Row(ANALYSIS, keys, "kendall_tau_b", tau.value, undefined=tau.undefined, note=_OF_TAU),
         Row(ANALYSIS, keys, "n_changed", len(changed), note=listed(changed)),
@@ -125,17 +125,17 @@ def _comparison(
     ]
 
 
-def _differ(board: Board, counted: Lengths, unit: str, a: int, b: int, *, confidence: float) -> bool:
-    """Whether a t interval of the mean difference over the items that both systems have leaves out 0."""
+def _side(board: Board, counted: Lengths, unit: str, a: int, b: int, *, confidence: float) -> int:
+    """Return 1 or -1 where a t interval of the mean difference over the items of both systems leaves out 0, else 0."""
     shared: BoolArray = (board.at[:, a] >= 0) & (board.at[:, b] >= 0)
     first, second = board.at[shared, a], board.at[shared, b]
     values = counted.by_unit[unit]
     difference, cluster = values[first] - values[second], counted.cluster[first]
     known = ~np.isnan(difference)
     if not known.any():
-        return False
+        return 0
     found = clustered_mean(difference[known], cluster[known], confidence=confidence)
-    return bool(found.low > 0 or found.high < 0)
+    return int(found.low > 0) - int(found.high < 0)
 
 
 def _pairs(systems: Sequence[str], pairs: Sequence[tuple[int, int]]) -> str:

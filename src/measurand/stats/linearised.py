@@ -123,7 +123,7 @@ def line(x: FloatArray, y: FloatArray, cluster: IntArray) -> Line:
     distinct, position = np.unique(cluster, return_inverse=True)
     n_clusters = len(distinct)
     if n_clusters < 3:
-        nothing = _undefined(f"{n_clusters} items; a line needs three")
+        nothing = _undefined(f"{n_clusters} item{'' if n_clusters == 1 else 's'}; a line needs three")
         return Line(nothing, nothing, np.nan)
     mean_x, mean_y = float(x.mean()), float(y.mean())
     a, b = x - mean_x, y - mean_y
