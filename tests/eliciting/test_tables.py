@@ -166,7 +166,7 @@ def test_items_and_criteria_of_any_name_come_back_as_they_were(tmp_path, text):
     frame = read_answers(tmp_path / "tables" / "answers.csv").frame
     assert len(frame) == len(rows)
     assert set(frame["criterion"]) == {text, "joy"}
-    assert set(read_outputs(tmp_path / "tables" / "outputs.jsonl")["item"]) == {text, "other"}
+    assert set(read_outputs(tmp_path / "tables" / "outputs.jsonl").frame["item"]) == {text, "other"}
 
 
 @pytest.mark.parametrize("text", [*HOSTILE, "a\r\nb\rc", "nul\0", "\ud83d", '"}\n{"item": "i1"}', "\u202eabc"])
@@ -298,5 +298,5 @@ def test_an_example_gives_rows_that_coverage_counts_as_not_asked(tmp_path):
 def test_outputs_of_one_readout_are_an_outputs_table(tmp_path):
     elicited, _ = ask(study(Text([FEEL]), items=items(3)), tmp_path / "store")
     tables(elicited, tmp_path / "tables")
-    frame = read_outputs(tmp_path / "tables" / "outputs.jsonl")
+    frame = read_outputs(tmp_path / "tables" / "outputs.jsonl").frame
     assert frame[["item", "system"]].to_numpy().tolist() == [["i1", "S"], ["i2", "S"], ["i3", "S"]]
