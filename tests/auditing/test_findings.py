@@ -262,6 +262,10 @@ def test_more_of_them_would_help_unless_they_are_there_or_no_number_would(what, 
     found = about(needed_row(what, have + beyond, 2, math.inf))[f"more-{what}"]
     assert found.verdict == ("warn" if verdict == "pass" else verdict)
     assert "2 to never" in found.statement
+    # A range without end does not say how many would be sure to do.
+    assert ("might not make sure of it" in found.remedy) == (verdict == "pass")
+    finite = about(needed_row(what, have + beyond, 2, 1234))[f"more-{what}"]
+    assert (f"With 1,234 {what} even the upper end" in finite.remedy) == (verdict == "pass")
 
 
 def test_more_raters_names_the_number_its_range_and_what_the_plug_in_would_ask_for():

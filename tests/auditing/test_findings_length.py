@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -38,28 +39,32 @@ def about(*rows, systems=SYSTEMS, raters=3):
 # --- length-explains-order --------------------------------------------------------------------------------------------
 
 
-def between(r_squared, low, p, slope=0.1):
+def between(r_squared, low, p, slope=0.1, rho=0.9):
     keys = {"model": "between_systems", "unit": "system"}
     return [
         row("r_squared", r_squared, low=low, high=0.96, **keys),
-        row("spearman", 0.9, low=0.4, high=0.99, p=p, **keys),
+        row("spearman", rho, low=0.4, high=0.99, p=p, **keys),
         row("slope", slope, low=0.0, high=0.2, p=p, **keys),
         row("r_squared", r_squared, low=0.6, high=0.9, model="between_systems", unit="item"),
     ]
 
 
 @pytest.mark.parametrize(
-    ("r_squared", "low", "p", "verdict"),
+    ("r_squared", "low", "p", "rho", "verdict"),
     [
-        (0.787, 0.24, 0.002, "fail"),
-        (0.787, 0.24, ABOVE, "warn"),
-        (0.787, 0.2501, ABOVE, "fail"),
-        (0.5, 0.1, BELOW, "fail"),
-        (math.nextafter(0.5, 0), 0.1, BELOW, "pass"),
+        (0.787, 0.24, 0.002, 0.905, "fail"),
+        (0.787, 0.24, ABOVE, 0.6, "warn"),
+        (0.787, 0.2501, ABOVE, 0.6, "fail"),
+        (0.5, 0.1, BELOW, 0.6, "fail"),
+        (math.nextafter(0.5, 0), 0.1, BELOW, math.nextafter(0.7, 0), "pass"),
+        (0.458, 0.0, 1e-5, 1.0, "fail"),
+        (0.458, 0.0, BELOW, -0.7, "fail"),
+        (0.458, 0.0, ABOVE, 0.7, "warn"),
+        (0.3, 0.0, 0.175, -0.657, "pass"),
     ],
 )
-def test_order_fails_where_length_explains_it_for_sure_or_significantly(r_squared, low, p, verdict):
-    found = about(*between(r_squared, low, p))["length-explains-order"]
+def test_order_fails_where_it_is_lengths_or_length_explains_it(r_squared, low, p, rho, verdict):
+    found = about(*between(r_squared, low, p, rho=rho))["length-explains-order"]
     assert found.verdict == verdict
     assert (MEDIATOR in found.statement) == (verdict != "pass")
     assert found.rows[0]["statistic"] == "r_squared"
@@ -75,6 +80,19 @@ def test_order_is_told_with_the_interval_over_systems_and_the_direction():
     assert "longer outputs are rated lower" in shorter.statement
 
 
+def test_the_direction_is_that_of_the_order_where_the_order_is_what_counts():
+    found = about(*between(0.1, 0.0, 0.001, slope=0.1, rho=-0.9))["length-explains-order"]
+    assert "longer outputs are rated lower" in found.statement
+
+
+def test_systems_on_a_line_have_no_interval_and_it_is_said():
+    keys = {"model": "between_systems", "unit": "system"}
+    perfect = [row("r_squared", 1.0, **keys), row("spearman", 1.0, p=2 / 24, **keys), row("slope", 0.1, **keys)]
+    found = about(*perfect, systems=SYSTEMS[:4])["length-explains-order"]
+    assert "(no interval: the systems lie on a line)" in found.statement
+    assert "interval )" not in found.statement
+
+
 def test_three_systems_have_no_order_to_explain():
     found = about(*between(0.99, 0.9, 0.3), systems=SYSTEMS[:3])["length-explains-order"]
     assert found.verdict == "undetermined"
@@ -84,34 +102,36 @@ def test_three_systems_have_no_order_to_explain():
 # --- length-slope -----------------------------------------------------------------------------------------------------
 
 
-def slopes(usual, random, full=0.5):
-    shared = {"low": 0.1, "high": 0.2, "df1": 1, "df2": 2.1}
-    rows = [row("slope", 0.159, model="judgement", p=usual, **shared)]
-    rows += [row("slope", 0.13, model="full+rater_slope", p=full, **shared)]
-    if random is None:
-        return [*rows, row("slope", math.nan, model="judgement+rater_slope", undefined="one rater")]
-    return [*rows, row("slope", 0.13, model="judgement+rater_slope", p=random, **shared)]
+def slopes(usual, random, full):
+    rows = []
+    for model, p in (("judgement", usual), ("judgement+rater_slope", random), ("full+rater_slope", full)):
+        known = {"low": 0.1, "high": 0.2, "df1": 1, "df2": 2.1, "p": p}
+        more = {"undefined": "the model has no fit"} if p is None else known
+        rows.append(row("slope", math.nan if p is None else 0.13, model=model, **more))
+    return rows
 
 
 @pytest.mark.parametrize(
-    ("usual", "random", "verdict"),
+    ("usual", "random", "full", "verdict", "begins"),
     [
-        (1e-25, 0.34, "warn"),
-        (1e-25, BELOW, "fail"),
-        (1e-25, ABOVE, "warn"),
-        (ABOVE, ABOVE, "pass"),
-        (BELOW, None, "warn"),
-        (ABOVE, None, "undetermined"),
+        (1e-25, 0.01, BELOW, "fail", "Yes, over raters, items and systems of this kind: 0.13 "),
+        (1e-25, 0.34, 0.5, "warn", "For these raters, not shown for others: "),
+        (1e-25, 1e-4, ABOVE, "warn", "For these systems and outputs, not shown for others: "),
+        (ABOVE, BELOW, ABOVE, "warn", "For these systems and outputs, not shown for others: "),
+        (BELOW, ABOVE, ABOVE, "warn", "For these raters, not shown for others: "),
+        (ABOVE, ABOVE, ABOVE, "pass", "Not shown: "),
+        (1e-25, 1e-4, None, "warn", "Not determined for other raters, items and systems (the model has no fit); "),
+        (ABOVE, ABOVE, None, "undetermined", "Not determined for other raters, items and systems"),
+        (BELOW, None, None, "warn", "Not determined for other raters, items and systems"),
+        (ABOVE, None, None, "undetermined", "Not determined for other raters, items and systems"),
     ],
 )
-def test_a_slope_must_hold_for_other_raters(usual, random, verdict):
-    found = about(*slopes(usual, random))["length-slope"]
+def test_a_slope_must_hold_for_other_raters_items_and_systems(usual, random, full, verdict, begins):
+    found = about(*slopes(usual, random, full))["length-slope"]
     assert found.verdict == verdict
-    if verdict == "warn" and random is not None:
-        assert found.statement.startswith("For these raters, not shown for others")
-        assert MEDIATOR in found.statement
-    if verdict == "fail":
-        assert "With systems and outputs random, too, it is not shown (p = 0.5)" in found.statement
+    assert found.statement.startswith(begins)
+    assert (MEDIATOR in found.statement) == (verdict != "pass")
+    assert ("judgements of one output taken for unrelated" in found.statement) == (full is None and random is not None)
 
 
 # --- length-raters-differ ---------------------------------------------------------------------------------------------
@@ -186,6 +206,48 @@ def test_the_order_must_keep_its_first_place_and_its_shape(winner, rho, kept, ve
     assert ("S6 leads in place of S1" in found.statement) == (winner == "S6")
     assert ("rate more items before blaming length" in found.remedy) == (kept < 0.8)
     assert "2,599 pairs, 32 % of all" in found.statement
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (("S1", "S4"), ("S1",), "S1 still leads, no longer tied with S4;"),
+        (("S1",), ("S1", "S4"), "S1 still leads, tied with S4;"),
+        (("S1", "S4"), ("S4", "S1"), "S1, S4 still lead;"),
+        (("S1", "S2"), ("S2", "S3"), "S2 still leads, tied with S3, no longer tied with S1;"),
+        (("S1", "S2"), ("S3", "S4"), "S3, S4 lead in place of S1, S2;"),
+    ],
+)
+def test_a_leader_among_the_tied_is_no_change(before, after, said):
+    rows = []
+    for one in board(SYSTEMS, kept=0.99):
+        first = {"raw": before, "adjusted": after}.get(one.keys.get("model")) if one.statistic == "rank" else None
+        if first is not None:
+            leads = one.keys["system"] in first
+            one = replace(one, estimate=(len(first) + 1) / 2 if leads else 5.0)
+        rows.append(one)
+    found = about(*rows)["length-matched-order"]
+    assert said in found.statement
+    assert found.verdict == ("fail" if "in place of" in said else "pass")
+
+
+def test_few_comparisons_are_not_blamed_where_all_outputs_are_equally_long():
+    order = ["S6", *[name for name in SYSTEMS if name != "S6"]]
+    found = about(*board(order, rho=0.5, kept=0.0, shares=((0.0, 1.0),)))["length-matched-order"]
+    assert found.verdict == "warn"
+    assert "blaming length" not in found.remedy
+    assert "drawn whatever their lengths" not in found.statement
+    assert "Neither length nor few comparisons" in found.remedy
+
+
+def test_an_order_that_cannot_be_compared_says_why():
+    reason = "two systems have a win rate at equal length; a rank correlation needs three"
+    rows = [r for r in board(SYSTEMS[:2]) if r.statistic != "spearman_matched_raw"]
+    adjusted = {"model": "adjusted", "ties": "half", "tolerance": 0.0}
+    rows.append(row("spearman_matched_raw", math.nan, undefined=reason, **adjusted))
+    found = about(*rows, systems=SYSTEMS[:2])["length-matched-order"]
+    assert (found.verdict, found.statement) == ("undetermined", f"Not determined: {reason}.")
+    assert "more items" not in found.remedy
 
 
 @pytest.mark.parametrize(

@@ -231,6 +231,100 @@ def test_lengths_that_are_seldom_equal_get_bands():
     assert length(ratings, outputs, **FEW).settings["length"]["tolerances"] == {"": [0.0]}
 
 
+@pytest.mark.parametrize("n_tied", [1, 2])
+def test_what_draws_keep_does_not_depend_on_names(n_tied):
+    ratings, outputs = made(n_items=10, quality=(0.3, 0.3, 0.0, 0.0), seed=3)
+    ratings["rating"] = ratings["rating"].round()
+    if n_tied == 2:  # the first two systems, and so their outputs, are one
+        ratings = pd.concat([ratings[ratings.system != "S2"], ratings[ratings.system == "S1"].assign(system="S2")])
+        outputs = pd.concat([outputs[outputs.system != "S2"], outputs[outputs.system == "S1"].assign(system="S2")])
+    found = []
+    for names in (("S1", "S2", "S3", "S4"), ("S4", "S3", "S2", "S1"), ("b", "a", "d", "c")):
+        new = dict(zip(("S1", "S2", "S3", "S4"), names, strict=True))
+        tables = (table.assign(system=table["system"].map(new)) for table in (ratings, outputs))
+        result = length(*tables, **FEW)
+        found.append(
+            [value(result, name, model="adjusted", ties="half") for name in ("share_winner_kept", "spearman_drawn_raw")]
+        )
+    assert found[1] == pytest.approx(found[0], abs=1e-12)
+    assert found[2] == pytest.approx(found[0], abs=1e-12)
+    assert 0 < found[0][0] <= 1
+
+
+def test_raters_and_items_that_agree_have_an_interval_with_a_width():
+    ratings, outputs = made(n_items=8)
+    ratings["rating"] = ratings["system"].map({"S1": 4, "S2": 3, "S3": 2, "S4": 1})
+    outputs["length"] = 2
+    result = length(ratings, outputs, **FEW)
+    for statistic in ("win_rate_matched", "win_rate_adjusted"):
+        rows = result.select("length", statistic, {"ties": "half", "system": "S1", "rater": ""})
+        assert {row.unit for row in rows} >= {"item", "rater"}
+        for row in rows:
+            assert row.estimate == pytest.approx(1)
+            assert row.low < 0.96
+            assert row.low <= row.estimate <= row.high
+            if row.unit in ("item", "rater"):
+                assert "agree" in row.note
+                assert "Wilson" in row.method
+
+
+def test_outputs_that_are_better_for_other_reasons_are_no_slope_of_length_for_others():
+    # Outputs differ beside their length: ten ratings of one output are no ten of its length.
+    rng = np.random.default_rng(7)
+    lengths = rng.integers(1, 5, (12, 4)).astype(float)
+    cell = rng.normal(0, 0.6, (12, 4)) + 0.25 * (lengths - 2.5)
+    rating = 3 + cell[:, :, None] + rng.normal(0, 0.3, (12, 4, 10))
+    item, system, rater = np.indices(rating.shape).reshape(3, -1)
+    ratings = pd.DataFrame({"item": item, "system": system, "rater": rater, "rating": rating.ravel()})
+    item, system = np.indices(lengths.shape).reshape(2, -1)
+    found = length(ratings, pd.DataFrame({"item": item, "system": system, "length": lengths.ravel()}), **FEW)
+    slopes = {
+        model: found.select("length", "slope", {"model": model, "rater": ""})[0]
+        for model in ("judgement+rater_slope", "full+rater_slope")
+    }
+    widths = {model: one.high - one.low for model, one in slopes.items()}
+    assert widths["full+rater_slope"] > 2 * widths["judgement+rater_slope"]
+    assert "count as unrelated" in slopes["judgement+rater_slope"].note
+
+
+def test_systems_on_a_line_have_one_r_squared_that_says_why_it_has_no_interval():
+    ratings, outputs = made()
+    outputs["length"] = outputs["system"].map({"S1": 1, "S2": 2, "S3": 3, "S4": 4})
+    ratings["rating"] = ratings["system"].map({"S1": 1, "S2": 2, "S3": 3, "S4": 4})
+    (row,) = [
+        row
+        for row in length(ratings, outputs, **FEW).select("length", "r_squared", {"rater": ""})
+        if row.unit == "system"
+    ]
+    assert row.method
+    assert "the systems lie on a line" in row.note
+
+
+@pytest.mark.parametrize(
+    ("systems", "change", "reason"),
+    [
+        (("S1", "S2"), {}, "two systems have a win rate"),
+        (("S1", "S2", "S3"), {"rating": 3.0}, "at equal length all systems have the same win rate"),
+    ],
+)
+def test_orders_without_a_correlation_say_why(systems, change, reason):
+    ratings, outputs = made()
+    ratings = ratings[ratings["system"].isin(systems)].assign(**change)
+    found = audit(ratings, outputs=outputs[outputs["system"].isin(systems)], replicates=100, draws=1000)
+    (finding,) = [f for f in found.findings if f.id == "length-matched-order"]
+    assert finding.verdict == "undetermined"
+    assert reason in finding.statement
+
+
+def test_readers_get_no_messages_of_an_optimiser():
+    ratings, outputs = made(n_items=12)
+    lengths = outputs.set_index(["item", "system"])["length"]
+    ratings["rating"] = [lengths[place] for place in zip(ratings["item"], ratings["system"], strict=True)]
+    reasons = {row.undefined for row in length(ratings, outputs, **FEW) if row.undefined}
+    assert any("no error is left" in reason for reason in reasons)
+    assert not any(word in reason for reason in reasons for word in ("likelihood", "gradient", "matrix", "Matrix"))
+
+
 # --- What is measured -------------------------------------------------------------------------------------------------
 
 TEXTS = {

@@ -79,6 +79,11 @@ def written(lengths):
     )
 
 
+def is_dust(row):
+    ends = (row.low, row.high, row.estimate)
+    return max(row.low - row.estimate, row.estimate - row.high) <= 1e-9 * max(map(abs, ends))
+
+
 def check(result):
     for row in result:
         assert (row.undefined != "") == math.isnan(row.estimate), row
@@ -88,6 +93,7 @@ def check(result):
         assert row.p is None or 0 <= row.p <= 1, row
         assert (row.low is None) == (row.high is None) == (row.confidence is None), row
         assert row.low is None or row.low <= row.high, row
+        assert row.low is None or row.low <= row.estimate <= row.high or "leaves out" in row.note or is_dust(row), row
         if row.statistic in ("win_rate_matched", "r_squared", "matched_share") and not row.undefined:
             assert -1e-12 <= row.estimate <= 1 + 1e-12, row
     assert Result.from_json(result.to_json()).findings == list(result.findings)

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import mutual_info_score
 
-from measurand.stats.information import mutual_information
+from measurand.stats.information import entropy, information_tests, mutual_information
 
 often = settings(derandomize=True, deadline=None, max_examples=60)
 
@@ -48,3 +48,36 @@ def test_nothing_counted_is_undefined():
     found = mutual_information(np.zeros((1, 2, 2)))
     assert np.isnan(found.plugin).all()
     assert np.isnan(found.corrected).all()
+
+
+def test_permutations_of_labels_reject_as_often_as_they_say_with_and_without_groups():
+    rng = np.random.default_rng(5)
+    group = np.repeat(np.arange(20), 3)
+    for of in (None, group):
+        # Labels and features that stay the same within groups: permuting items one by one would find far too much.
+        p = []
+        for _ in range(150):
+            label, x = (rng.integers(0, 3, 20 if of is not None else 60) for _ in range(2))
+            if of is not None:
+                label, x = label[of], x[of]
+            (test,) = information_tests(x[None], label, group=of, n_draws=99, rng=rng)
+            p.append(test.p)
+        assert np.mean(np.array(p) <= 0.1) < 0.18
+
+
+def test_a_feature_that_is_the_label_has_the_smallest_p_and_groups_of_different_sizes_allow_none():
+    label = np.arange(30) % 3
+    (test,) = information_tests(label[None], label, group=None, n_draws=199, rng=np.random.default_rng(1))
+    assert test.p == test.attainable_p == 1 / 200
+    sizes = np.repeat(np.arange(4), [1, 2, 3, 4])
+    (test,) = information_tests(sizes[None], sizes % 2, group=sizes, n_draws=199, rng=np.random.default_rng(1))
+    assert test.p == test.attainable_p == 1
+
+
+def test_the_entropy_of_equal_shares_is_log2_of_their_number():
+    assert entropy(np.array([7.0] * 8)) == pytest.approx(3)
+
+
+def test_no_information_is_0_without_dust():
+    found = mutual_information(np.outer([3.0, 7.0, 11.0], [13.0, 1.0, 5.0])[None])
+    assert found.plugin[0] == 0

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from measurand.stats.clustered import clustered_mean
-from measurand.stats.proportion import clustered_share, share_interval, wilson
+from measurand.stats.proportion import clustered_share, share_interval, unanimous_share, wilson
 
 
 def test_the_published_interval_of_a_win_rate_of_603_is_that_of_240_comparisons():
@@ -76,3 +76,13 @@ def test_copies_within_clusters_do_not_narrow_the_interval():
         low, high, _ = share_interval((rng.random(400) < chance).astype(float), np.arange(400) // 10, confidence=0.95)
         held += low <= 2 / 3 <= high
     assert 0.92 <= held / 300 <= 0.98
+
+
+def test_clusters_that_agree_tell_what_their_number_can():
+    all_won = share_interval(np.ones(30), np.arange(30) // 3, confidence=0.95)
+    assert unanimous_share(1.0, 10, confidence=0.95)[:2] == pytest.approx(all_won[:2])
+    low, high, _ = unanimous_share(0.75, 3, confidence=0.95)
+    assert low < 0.2 < 0.75 < 0.95 < high
+    many = unanimous_share(0.5, 100_000, confidence=0.95)
+    assert many[:2] == pytest.approx(wilson(50_000, 100_000, confidence=0.95)[:2], abs=1e-5)
+    assert np.isnan(unanimous_share(1.0, 1, confidence=0.95).low)

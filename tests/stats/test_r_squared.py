@@ -129,3 +129,10 @@ def test_a_line_without_spread_or_error_says_so():
     assert "does not vary" in line(np.full(4, 1e6), np.arange(4.0)).undefined
     assert "no error" in line(np.arange(4.0), 2 * np.arange(4.0) + 1).undefined
     assert "fewer than three" in line(np.arange(2.0), np.arange(2.0)).undefined
+
+
+@pytest.mark.parametrize("r_squared", [0.0, 1e-12, 0.00006, 0.01, 0.5, 0.999])
+@pytest.mark.parametrize("confidence", [0.5, 0.95])
+def test_the_exact_interval_holds_its_estimate(r_squared, confidence):
+    low, high, _ = r_squared_interval(r_squared, 8, confidence=confidence)
+    assert 0 <= low <= r_squared <= high <= 1

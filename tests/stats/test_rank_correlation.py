@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 
 import numpy as np
 import pytest
@@ -73,6 +74,33 @@ def test_many_things_are_drawn_and_never_have_p_0():
     assert same.p == same.attainable_p == 0.001
     free = spearman_test(rng.normal(size=12), rng.normal(size=12), n_draws=999, rng=stream(1))
     assert 0.001 < free.p <= 1
+
+
+@given(st.integers(0, 10_000), st.integers(3, 7), st.integers(1, 4), st.integers(1, 4))
+def test_the_smallest_share_is_counted_as_enumeration_counts_it(seed, n, levels_x, levels_y):
+    rng = np.random.default_rng(seed)
+    x, y = (rng.integers(0, levels + 1, n).astype(float) for levels in (levels_x, levels_y))
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        return
+    orders = np.array(list(itertools.permutations(y)))
+    rhos = np.abs(row_spearman(np.broadcast_to(x, orders.shape), orders))
+    found = spearman_test(x, y, n_draws=9, rng=stream(0))
+    assert found.attainable_p == pytest.approx((rhos >= rhos.max() - 1e-9).mean(), abs=1e-15)
+
+
+@pytest.mark.parametrize(("n", "n_first"), [(9, 1), (10, 3), (12, 6)])
+def test_ties_of_more_than_eight_things_limit_what_p_can_be(n, n_first):
+    x, y = np.arange(float(n)), np.repeat([1.0, 0.0], [n_first, n - n_first])
+    found = spearman_test(x, y, n_draws=999, rng=stream(0))
+    assert found.attainable_p == pytest.approx(2 / math.comb(n, n_first))
+    assert found.p >= found.attainable_p
+
+
+def test_the_sequence_of_the_things_does_not_move_p():
+    x, y = np.random.default_rng(2).normal(size=(2, 11))
+    order = np.random.default_rng(3).permutation(11)
+    one = spearman_test(x, y, n_draws=99, rng=stream(4))
+    assert spearman_test(x[order], y[order], n_draws=99, rng=stream(4)) == one
 
 
 def test_two_things_are_too_few():

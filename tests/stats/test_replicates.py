@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from measurand.stats.replicates import bootstrap_p, max_t, simultaneous_low
+from measurand.stats.replicates import bootstrap_p, max_t
 
 CLOSED = 1e-12
 often = settings(derandomize=True, deadline=None, max_examples=100)
@@ -59,34 +59,3 @@ def test_max_t_has_no_p_where_nothing_is_defined_or_nothing_varies():
     assert np.isnan(max_t(np.array([1.0, np.nan, 0.0]), draws)).tolist() == [False, True, True]
     assert np.isnan(max_t(np.array([1.0]), np.full((1, 1), 2.0))).all()  # one replicate does not vary
     assert np.isnan(max_t(np.array([0.3]), 0.3 + 1e-16 * np.arange(9)[:, None])).all()  # and neither does dust
-
-
-def test_simultaneous_intervals_are_wider_than_those_of_one_pair_and_antisymmetric():
-    rng = np.random.default_rng(1)
-    points = np.array([0.5, 0.4, 0.3])
-    draws = points + 0.02 * rng.standard_normal((2000, 3))
-    low = simultaneous_low(points, draws, confidence=0.95)
-    half = 0.1 - low[0, 1]
-    assert half == pytest.approx(low[1, 0] * -1 - 0.1)
-    assert 1.96 * 0.02 * np.sqrt(2) < half < 2.6 * 0.02 * np.sqrt(2)
-    wider = simultaneous_low(points, draws, confidence=0.95, errors=np.full(3, 0.1))
-    assert (wider[~np.eye(3, dtype=bool)] < low[~np.eye(3, dtype=bool)]).all()
-
-
-def test_simultaneous_intervals_and_max_t_reject_the_same_pair_where_there_is_one():
-    rng = np.random.default_rng(2)
-    for shift in np.linspace(0.02, 0.08, 13):
-        points = np.array([0.5 + shift, 0.5])
-        draws = points + 0.02 * rng.standard_normal((999, 2))
-        p = max_t(points[:1] - points[1:], draws[:, :1] - draws[:, 1:])[0]
-        low = simultaneous_low(points, draws, confidence=0.95)[0, 1]
-        assert (low > 0) == (p < 0.05) or abs(p - 0.05) < 0.002
-
-
-def test_systems_that_do_not_differ_in_any_replicate_have_no_simultaneous_interval():
-    assert np.isnan(simultaneous_low(np.array([0.4]), np.ones((9, 1)), confidence=0.95)).all()
-    points = np.array([0.5, 0.5, 0.4])
-    draws = np.column_stack([points[0] + np.arange(9) / 9, points[0] + np.arange(9) / 9, np.zeros(9)])
-    low = simultaneous_low(points, draws, confidence=0.95)
-    assert np.isnan(low[0, 1])
-    assert not np.isnan(low[0, 2])

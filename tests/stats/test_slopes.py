@@ -55,4 +55,12 @@ def test_without_what_it_needs_it_says_so():
 def test_the_interval_of_a_variance_is_that_of_chi_square():
     low, high, _ = variance_interval(2.5, 7.5, confidence=0.9)
     assert (7.5 * 2.5 / low, 7.5 * 2.5 / high) == pytest.approx(tuple(stats.chi2.ppf([0.95, 0.05], 7.5)))
-    assert variance_interval(2.5, 0.001, confidence=0.95).high == float("inf")
+
+
+def test_next_to_no_degrees_of_freedom_give_no_interval_and_an_interval_holds_its_estimate():
+    for df in (0.0, 0.001, 0.03, 0.999, np.nan):
+        assert np.isnan(variance_interval(2.5, df, confidence=0.95).low)
+    for df in (1.0, 1.3, 2.0, 40.0):
+        for confidence in (0.1, 0.5, 0.95):
+            low, high, _ = variance_interval(2.5, df, confidence=confidence)
+            assert low <= 2.5 <= high < np.inf

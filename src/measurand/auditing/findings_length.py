@@ -9,8 +9,10 @@ from measurand.auditing.questions import ALPHA, PAPER, Rows, finding, undetermin
 from measurand.result import Finding, Key, Row, Verdict, show_number
 from measurand.sentences import listed, percent, share, short, show_p, spread_of
 
-#: R² between systems from which the estimate counts, and the one that its lower limit must exceed by itself.
+#: R² and |rank correlation| between systems from which the estimate counts, and the R² that its lower limit must exceed
+#: by itself.
 EXPLAINED: Final = 0.5
+FOLLOWED: Final = 0.7
 EXPLAINED_FOR_SURE: Final = 0.25
 #: Below so many systems an order says nothing about what it follows.
 FEWEST_SYSTEMS: Final = 4
@@ -30,6 +32,8 @@ _CONTROLLED: Final = (
     "Length is a mediator, and a longer output may be a better one: this is a controlled comparison of the outputs "
     "that happen to be equally long, no proof of a bias and not the order without one."
 )
+#: Models of single judgements: the usual one, that with slopes by rater, and that on which the verdict rests.
+_USUAL, _RATERS, _FULL = "judgement", "judgement+rater_slope", "full+rater_slope"
 _NAMES: Final = {
     "emoji": "emoji",
     "emoji_or_text": "emoji or what could be one",
@@ -68,62 +72,80 @@ def length_explains_order(rows: Rows) -> Finding:
     if r_squared is None or spearman is None or slope is None:
         why = _of(rows, "r_squared", "between_systems")
         return undetermined(rows, name, question, why, "Rate systems whose outputs differ in length.", source)
-    higher = "higher" if slope.estimate > 0 else "lower"
+    is_followed = r_squared.estimate >= EXPLAINED or abs(spearman.estimate) >= FOLLOWED
+    rising = slope.estimate if r_squared.estimate >= EXPLAINED else spearman.estimate
+    spread = f"{percent(r_squared.confidence)} interval {spread_of(r_squared)}"
+    spread = spread if r_squared.low is not None else "no interval: the systems lie on a line"
     statement = (
         f"Over {n} systems, mean length in {_unit(r_squared)} explains {share(r_squared.estimate)} of the variance of "
-        f"mean ratings ({percent(r_squared.confidence)} interval {spread_of(r_squared)}); rank correlation "
-        f"{short(spearman.estimate)} ({show_p(spearman.p)})"
+        f"mean ratings ({spread}); rank correlation {short(spearman.estimate)} ({show_p(spearman.p)})"
     )
-    statement += f"; longer outputs are rated {higher}. {_MEDIATOR}" if r_squared.estimate >= EXPLAINED else "."
     where = [r_squared, spearman, slope]
     is_sure = r_squared.low is not None and r_squared.low > EXPLAINED_FOR_SURE
-    is_ordered = spearman.p is not None and spearman.p < ALPHA and r_squared.estimate >= EXPLAINED
+    is_ordered = spearman.p is not None and spearman.p < ALPHA and is_followed
+    if is_sure or is_followed:
+        statement += f"; longer outputs are rated {'higher' if rising > 0 else 'lower'}. {_MEDIATOR}"
+    else:
+        statement += "."
     remedy = (
         "Report the lengths, and the comparison at equal length (length-matched-order), beside the ranking. So few "
         "systems cannot tell length from whatever else they differ in."
     )
     if is_sure or is_ordered:
         return finding(rows, name, question, "fail", statement, remedy=remedy, where=where, source=source)
-    if r_squared.estimate >= EXPLAINED:
+    if is_followed:
         return finding(rows, name, question, "warn", statement, remedy=remedy, where=where, source=source)
     return finding(rows, name, question, "pass", statement, where=where, source=source)
 
 
 def length_slope(rows: Rows) -> Finding:
-    """Say whether single ratings follow length, for other raters and items, too."""
-    name, question = "length-slope", "Do ratings follow the length of the output, for raters and items of this kind?"
+    """Say whether single ratings follow length, for other raters, items and systems, too."""
+    name, question = "length-slope", "Do ratings follow length, for raters, items and systems of this kind?"
     source = f"{_SECTION}; Barr, Levy, Scheepers & Tily 2013 (random slopes)"
     if early := _early(rows, name, question):
         return early
-    random, usual, full = (
-        _of(rows, "slope", f"{m}") for m in ("judgement+rater_slope", "judgement", "full+rater_slope")
-    )
-    where = [random, usual, full]
+    usual, random, full = (_of(rows, "slope", model) for model in (_USUAL, _RATERS, _FULL))
+    where = [full, random, usual]
     if usual is None or usual.p is None:
         return undetermined(rows, name, question, usual, "Rate outputs that differ in length.", source)
-    unit = _one(usual)
-    said = f"the usual model, without random slopes, gives {_slope(usual)} scale points per {unit} ({show_p(usual.p)})"
-    if random is None or random.p is None:
-        why = random.undefined if random is not None else "no model with random slopes"
-        statement = f"Not determined for other raters ({why}); {said}. {_MEDIATOR}"
-        verdict: Verdict = "warn" if usual.p < ALPHA else "undetermined"
-        return finding(rows, name, question, verdict, statement, remedy="Add raters.", where=where, source=source)
-    found = (
-        f"{_slope(random)} scale points per {unit} with slopes that differ by rater ({show_p(random.p)}, "
-        f"{short(random.df2 or 0)} degrees of freedom)"
-    )
-    if random.p < ALPHA:
-        more = ""
-        if full is not None and full.p is not None and full.p >= ALPHA:
-            more = f" With systems and outputs random, too, it is not shown ({show_p(full.p)})."
-        statement = f"Yes: {found}; {said}.{more} {_MEDIATOR}"
+    said = f"the usual model, without random slopes, gives {_per(usual)} ({show_p(usual.p)})"
+    if full is None or full.p is None:
+        verdict, statement = _without_full(full, random, usual, said)
+        remedy = "Add raters and items."
+        return finding(rows, name, question, verdict, statement, remedy=remedy, where=where, source=source)
+    found = f"{_per(full)} with slopes that differ by rater, and with systems and outputs random ({_tested(full)})"
+    if full.p < ALPHA:
+        statement = f"Yes, over raters, items and systems of this kind: {found}; {said}. {_MEDIATOR}"
         remedy = "Compare systems at equal length, too (length-matched-order), and report both orders."
         return finding(rows, name, question, "fail", statement, remedy=remedy, where=where, source=source)
+    by_raters = random is not None and random.p is not None and random.p < ALPHA
+    if by_raters and random is not None:
+        statement = (
+            f"For these systems and outputs, not shown for others: {found}; without what outputs differ in beside "
+            f"length, it would be {_per(random)} ({_tested(random)}). {_MEDIATOR}"
+        )
+        remedy = "Speak of these outputs alone: judgements of one output share whatever else makes it better or worse."
+        return finding(rows, name, question, "warn", statement, remedy=remedy, where=where, source=source)
     if usual.p < ALPHA:
         statement = f"For these raters, not shown for others: {found}; {said}. {_MEDIATOR}"
         remedy = "Speak of these raters alone, or ask more raters: their slopes are the sample that counts."
         return finding(rows, name, question, "warn", statement, remedy=remedy, where=where, source=source)
     return finding(rows, name, question, "pass", f"Not shown: {found}; {said}.", where=where, source=source)
+
+
+def _without_full(full: Row | None, random: Row | None, usual: Row, said: str) -> tuple[Verdict, str]:
+    """Return verdict and statement where the model that the verdict rests on has no fit: it never fails, nor passes."""
+    why = full.undefined if full is not None else "there is no model with systems and outputs random"
+    statement = f"Not determined for other raters, items and systems ({why}); "
+    if random is None or random.p is None:
+        verdict: Verdict = "warn" if usual.p is not None and usual.p < ALPHA else "undetermined"
+        return verdict, f"{statement}{said}. {_MEDIATOR}"
+    verdict = "warn" if min(random.p, 1.0 if usual.p is None else usual.p) < ALPHA else "undetermined"
+    statement += (
+        f"with slopes that differ by rater, but judgements of one output taken for unrelated, it is {_per(random)} "
+        f"({_tested(random)}); {said}. {_MEDIATOR}"
+    )
+    return verdict, statement
 
 
 def length_raters_differ(rows: Rows) -> Finding:
@@ -137,7 +159,7 @@ def length_raters_differ(rows: Rows) -> Finding:
         return finding(rows, name, question, "not_applicable", statement, where=each, source=_SECTION)
     test, spread = (
         _of(rows, "slopes_differ_f", "judgement"),
-        _of(rows, "slope_sd_between_raters", "judgement+rater_slope"),
+        _of(rows, "slope_sd_between_raters", _RATERS),
     )
     mean = _of(rows, "slope", "mean_of_raters")
     if test is None or test.p is None or mean is None or mean.undefined:
@@ -166,25 +188,28 @@ def length_matched_order(rows: Rows) -> Finding:
         return early
     at = _headline(rows)
     rho = None if at is None else _of(rows, "spearman_matched_raw", "adjusted", unit="system", more=at)
-    if at is None or rho is None:
-        why = rows.first("length", "win_rate_adjusted", {"model": "adjusted", "ties": "half"})
-        return undetermined(
-            rows, name, question, why, "Rate more items, so that more outputs are equally long.", _SECTION
-        )
+    if at is None:
+        every = rows.all("length", "win_rate_adjusted", {"model": "adjusted", "ties": "half"})
+        why = next((row for row in every if row.undefined), None)
+        remedy = "Rate more items, so that more outputs are equally long."
+        return undetermined(rows, name, question, why, remedy, _SECTION)
+    if rho is None:
+        why = _of(rows, "spearman_matched_raw", "adjusted", more=at)
+        return undetermined(rows, name, question, why, "Read the win rates at equal length themselves.", _SECTION)
     raw = rows.all("length", "rank", {"model": "raw"})
     matched = rows.all("length", "rank", {"model": "adjusted"} | at)
-    drawn = _of(rows, "spearman_drawn_raw", "adjusted", more=at)
     kept = _of(rows, "share_winner_kept", "adjusted", more=at)
-    n = _of(rows, "n_matched", "matched", more={"tolerance": at["tolerance"]})
     overlap = _of(rows, "matched_share", "matched", more={"tolerance": at["tolerance"]})
     before, after = _first(raw), _first(matched)
-    same = set(before) == set(after)
-    leads = f"{listed(after)} still leads" if same else f"{listed(after)} leads in place of {listed(before)}"
-    spread = f", {percent(rho.confidence)} interval {spread_of(rho)} over systems" if rho.low is not None else ""
+    is_kept = bool({*before} & {*after})
+    all_equal = overlap is not None and overlap.estimate == 1
+    drawn = None if all_equal else _of(rows, "spearman_drawn_raw", "adjusted", more=at)
+    n = _of(rows, "n_matched", "matched", more={"tolerance": at["tolerance"]})
     pairs = "" if n is None or overlap is None else f"{show_number(n.estimate)} pairs, {share(overlap.estimate)} of all"
+    spread = f", {percent(rho.confidence)} interval {spread_of(rho)} over systems" if rho.low is not None else ""
     statement = (
-        f"On one item at {_equal(at)} ({pairs}; ties half, opponents adjusted for) {leads}; rank correlation with the "
-        f"raw order {short(rho.estimate)}{spread}."
+        f"On one item at {_equal(at)} ({pairs}; ties half, opponents adjusted for) {_leads(before, after)}; rank "
+        f"correlation with the raw order {short(rho.estimate)}{spread}."
     )
     if drawn is not None and kept is not None and not drawn.undefined:
         statement += (
@@ -193,16 +218,34 @@ def length_matched_order(rows: Rows) -> Finding:
         )
     statement += f" {_CONTROLLED}"
     where = [rho, drawn, kept, overlap, *[r for r in (*raw, *matched) if r.keys["system"] in {*before, *after}]]
-    if same and rho.estimate >= SAME_ORDER:
+    if is_kept and rho.estimate >= SAME_ORDER:
         return finding(rows, name, question, "pass", statement, where=where, source=_SECTION)
     by_chance = kept is not None and kept.estimate < KEPT
-    verdict: Verdict = "warn" if same or by_chance else "fail"
+    verdict: Verdict = "warn" if is_kept or by_chance or all_equal else "fail"
     remedy = "Report both orders, and name no winner that only one of them has."
-    if by_chance and not same:
+    if all_equal:
+        remedy += " Neither length nor few comparisons tell them apart: win rates count who is rated above whom, means "
+        remedy += "also by how much."
+    elif by_chance and not is_kept:
         remedy += (
-            " So few comparisons often change the first place by themselves: rate more items before blaming length."
+            " As many comparisons of any length often change the first place, too: rate more items before blaming "
         )
+        remedy += "length."
     return finding(rows, name, question, verdict, statement, remedy=remedy, where=where, source=_SECTION)
+
+
+def _leads(before: Sequence[str], after: Sequence[str]) -> str:
+    """Return who leads at equal length, against who leads by mean rating; a leader among the tied is no change."""
+    still = [name for name in after if name in before]
+    if not still:
+        verb = "leads" if len(after) == 1 else "lead"
+        return f"{listed(after)} {verb} in place of {listed(before)}"
+    told = f"{listed(still)} still {'leads' if len(still) == 1 else 'lead'}"
+    if beside := [name for name in after if name not in before]:
+        told += f", tied with {listed(beside)}"
+    if without := [name for name in before if name not in after]:
+        told += f", no longer tied with {listed(without)}"
+    return told
 
 
 def length_overlap(rows: Rows) -> Finding:
@@ -302,6 +345,14 @@ def _first(ranks: Sequence[Row]) -> list[str]:
 
 def _slope(row: Row) -> str:
     return f"{short(row.estimate)} ({percent(row.confidence)} interval {spread_of(row)})"
+
+
+def _per(row: Row) -> str:
+    return f"{_slope(row)} scale points per {_one(row)}"
+
+
+def _tested(row: Row) -> str:
+    return f"{show_p(row.p)}, {short(row.df2 or 0)} degrees of freedom"
 
 
 def _unit(row: Row) -> str:

@@ -231,7 +231,13 @@ def _more_of(rows: Rows, what: str) -> Finding:
             f"Reached by the estimate {at}, but not for sure: the {percent(needed.confidence)} range goes from "
             f"{spread}, and {have} are there.{tail}"
         )
-        remedy = f"More {what} would make sure of it; the range says how many that could take."
+        remedy = (
+            f"Report G with its interval. More {what} might not make sure of it: the range ends at never, for no "
+            "number of them would do if the components lay at that end of it."
+            if math.isinf(needed.high)
+            else f"With {count(needed.high)} {what} even the upper end of the range would be there; until then "
+            "report G with its interval."
+        )
         return finding(rows, name, question, "warn", statement, remedy=remedy, where=[*where, g], source=source)
     statement = (
         f"Yes: {show_number(needed.estimate)} {what} {at} ({percent(needed.confidence)} range: {spread}), {have} are "

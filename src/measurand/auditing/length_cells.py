@@ -13,7 +13,8 @@ from measurand.data.outputs import Outputs
 from measurand.data.panel import Panel
 from measurand.data.text import LENGTH_UNITS, LengthUnit, emoji, lengths, residue
 from measurand.result import Key, MeasurandError
-from measurand.stats.inference import FloatArray, IntArray
+from measurand.sentences import joined
+from measurand.stats.inference import FloatArray, IntArray, Interval
 
 #: What a length is counted in: a unit of text, or the table's own column of lengths.
 UnitOfLength = LengthUnit | Literal["length"]
@@ -143,6 +144,34 @@ def measured(panel: Panel, known: CellLengths) -> Measured:
     length = of_cell[panel.cell]
     kept = ~np.isnan(length)
     return Measured(_restricted(panel, kept), length[kept], known.unit, int((~kept).sum()))
+
+
+def undefined_in(ends: Interval) -> str:
+    """Return in how many replicates the statistic was undefined; blank if in none.
+
+    Examples
+    --------
+    >>> undefined_in(Interval(0.0, 1.0, 0.25))
+    'undefined in 25 % of the replicates'
+    """
+    return f"undefined in {100 * ends.undefined_share:.2g} % of the replicates" if ends.undefined_share else ""
+
+
+def remarks(estimate: float, ends: Interval) -> str:
+    """Return what a reader must know of an interval from replicates: undefined ones, no width, the estimate outside.
+
+    Examples
+    --------
+    >>> remarks(0.97, Interval(-0.67, 0.89))
+    'the interval leaves out its estimate, on which the replicates do not centre'
+    """
+    undefined = undefined_in(ends)
+    if not ends.low <= ends.high:
+        return undefined
+    dust = 1e-12 * max(abs(estimate), 1e-300)
+    is_outside = not ends.low - dust <= estimate <= ends.high + dust
+    outside = "the interval leaves out its estimate, on which the replicates do not centre" if is_outside else ""
+    return joined(undefined, "no width: the replicates agree" if ends.high - ends.low <= dust else "", outside)
 
 
 def _restricted(panel: Panel, kept: npt.NDArray[np.bool_]) -> Panel:

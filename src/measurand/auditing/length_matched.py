@@ -9,13 +9,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from measurand.auditing.length_cells import Measured
+from measurand.auditing.length_cells import Measured, remarks, undefined_in
 from measurand.auditing.length_pairs import Tables, tables
 from measurand.auditing.length_systems import ORDERS, Sums
 from measurand.result import Key, Row
-from measurand.sentences import joined
+from measurand.sentences import joined, listed
 from measurand.stats.inference import (
     FloatArray,
+    IntArray,
     Interval,
     average_ranks,
     bootstrap,
@@ -26,7 +27,7 @@ from measurand.stats.inference import (
 )
 from measurand.stats.jackknife import jackknife_interval
 from measurand.stats.paired_choice import adjusted_win_rates, win_rates
-from measurand.stats.proportion import clustered_share, wilson
+from measurand.stats.proportion import clustered_share, unanimous_share, wilson
 from measurand.stats.rank_correlation import correlation, row_spearman
 
 #: Up to so many raters each one's own win rates are rows.
@@ -64,7 +65,8 @@ def matched(one: Measured, tolerances: Sequence[float], *, replicates: int, conf
         `win_rate_adjusted` (model ``adjusted``: against an average opponent), each with its intervals; the `rank` that
         each gives and that of the mean ratings (``raw``); `spearman_matched_raw`, their rank correlation, beside
         `spearman_drawn_raw`, what as many pairs give that are drawn whatever their lengths, and `share_winner_kept`,
-        the share of such draws whose first place is the raw one's. Overlap: `matched_share` of all pairs of outputs and
+        the share of such draws that keep the raw first place; where k systems tie for a draw's first place, each has
+        1/k of it. Overlap: `matched_share` of all pairs of outputs and
         of each two systems', `n_matched` of them, `n_comparisons` of two ratings, `share_tied` of these.
     """
     board = Sums(one)
@@ -196,6 +198,7 @@ class _Part:
         rates = self._rates(counts, ties, model)
         wins, compared = (table.sum(axis=-1) for table in _wins(counts, ties, self.one.panel.n_systems))
         without = self._without_each(ties, model)
+        n_items, n_raters = self._n_compared(ties)
         rows: list[Row] = []
         for k, name in enumerate(self.one.panel.systems):
             keys = self._keys(model, ties, system=name)
@@ -209,9 +212,10 @@ class _Part:
                 ends = wilson(float(wins[k]), n, confidence=self.confidence)
                 note = f"{n} comparisons, taken for independent although they share items, raters and opponents"
                 rows.append(self._rate(keys, model, estimate, ends, "Wilson", "comparison", note))
-            rows += self._item_interval(keys, model, estimate, None if draws is None else draws[:, k])
+            of_k = None if draws is None else draws[:, k]
+            rows.append(self._item_interval(keys, model, estimate, of_k, int(n_items[k])))
             if self.one.panel.n_raters > 1 and not self.of_means:
-                rows.append(self._rater_interval(keys, model, ties, k, estimate, without))
+                rows.append(self._rater_interval(keys, model, ties, k, estimate, without, int(n_raters[k])))
         rows += self._each_rater(model, ties)
         rows += _ranks(
             self.one, {"model": model, "ties": ties, "tolerance": self.tolerance}, rates, f"by {model} rates"
@@ -228,15 +232,41 @@ class _Part:
             note = joined(note, "no interval: not determined")
         return Row("length", keys, ORDERED_BY[model], estimate, unit=unit, note=joined(note, _MEDIATOR), **sample)
 
-    def _item_interval(self, keys: dict[str, Key], model: str, estimate: float, draws: FloatArray | None) -> list[Row]:
+    def _item_interval(
+        self, keys: dict[str, Key], model: str, estimate: float, draws: FloatArray | None, n_compared: int
+    ) -> Row:
         if draws is None:
             nothing = Interval(np.nan, np.nan)
-            return [self._rate(keys, model, estimate, nothing, "", "item", _ONE_ITEM)]
+            return self._rate(keys, model, estimate, nothing, "", "item", _ONE_ITEM)
         ends = percentile_interval(draws, confidence=self.confidence)
         note = "over items of this kind; these raters and systems"
-        if ends.undefined_share:
-            note += f"; undefined in {100 * ends.undefined_share:.2g} % of the replicates"
-        return [self._rate(keys, model, estimate, ends, "percentile bootstrap", "item", note)]
+        if _has_no_width(ends):
+            note = joined(note, undefined_in(ends))
+            return self._agreed(keys, model, estimate, "item", n_compared, note)
+        return self._rate(
+            keys, model, estimate, ends, "percentile bootstrap", "item", joined(note, remarks(estimate, ends))
+        )
+
+    def _agreed(self, keys: dict[str, Key], model: str, estimate: float, unit: str, n: int, note: str) -> Row:
+        """Return the rate with Wilson's interval for as many trials as items, or raters, agree on it."""
+        # Additive effects may leave [0, 1].
+        ends = unanimous_share(min(max(estimate, 0.0), 1.0), n, confidence=self.confidence)
+        ends = Interval(min(ends.low, estimate), max(ends.high, estimate))
+        agreed = "the replicates agree" if unit == "item" else "the raters agree"
+        note = joined(note, f"{agreed}: the interval is what {n} {unit}s that agree can tell")
+        return self._rate(keys, model, estimate, ends, f"Wilson, effective number of {unit}s", unit, note)
+
+    def _n_compared(self, ties: str) -> tuple[IntArray, IntArray]:
+        """Return how many items, and how many raters, have a comparison of each system."""
+        n = self.one.panel.n_systems
+        a, b = np.triu_indices(n, k=1)
+        is_of = np.zeros((len(a), n))
+        is_of[np.arange(len(a)), a] = is_of[np.arange(len(a)), b] = 1.0
+        tables = [(self.found.by_item[k], self.found.by_rater[k]) for k in range(3)]
+        of_items, of_raters = (
+            table[2] if ties == "half" else table[0] + table[1] for table in zip(*tables, strict=True)
+        )
+        return (np.asarray(of_items @ is_of) > 0).sum(axis=0), (of_raters @ is_of > 0).sum(axis=0)
 
     def _without_each(self, ties: str, model: str) -> FloatArray | None:
         """Return the adjusted rates without each rater, shape (n_raters, n_systems)."""
@@ -246,16 +276,27 @@ class _Part:
         return self._rates(counts.sum(axis=0) - counts, ties, model)
 
     def _rater_interval(
-        self, keys: dict[str, Key], model: str, ties: str, k: int, estimate: float, without: FloatArray | None
+        self,
+        keys: dict[str, Key],
+        model: str,
+        ties: str,
+        k: int,
+        estimate: float,
+        without: FloatArray | None,
+        n_compared: int,
     ) -> Row:
         n = self.one.panel.n_raters
         note = f"over raters of this kind, of whom there are {n}; these items and systems"
         if without is not None:
             ends = jackknife_interval(np.append(estimate, without[:, k]), np.arange(n), confidence=self.confidence)
+            if _has_no_width(ends):
+                return self._agreed(keys, model, estimate, "rater", n_compared, note)
             ends = Interval(max(ends.low, min(estimate, 0.0)), min(ends.high, max(estimate, 1.0)))
             return self._rate(keys, model, estimate, ends, "jackknife, t", "rater", note)
         wins, compared = _wins(self.found.by_rater.swapaxes(0, 1), ties, self.one.panel.n_systems)
         ends = clustered_share(wins.sum(axis=-1)[:, k], compared.sum(axis=-1)[:, k], confidence=self.confidence)
+        if _has_no_width(ends):
+            return self._agreed(keys, model, estimate, "rater", n_compared, note)
         return self._rate(keys, model, estimate, ends, "t, clustered by rater", "rater", note)
 
     def _each_rater(self, model: str, ties: str) -> list[Row]:
@@ -289,9 +330,9 @@ class _Part:
         x, y = rates[known], self.raw[known]
         sample: dict[str, Any] = {"n_items": self.one.panel.n_items, "n_raters": self.one.panel.n_raters}
         rng = stream(self.seed, "length", self.one.panel.criterion, "orders", model, ties, repr(self.tolerance))
+        if reason := _no_order(x, y):
+            return [Row("length", keys, "spearman_matched_raw", np.nan, undefined=reason, **sample)]
         found = correlation(x, y, confidence=self.confidence, is_rank=True, n_draws=ORDERS, rng=rng)
-        if found.undefined:
-            return [Row("length", keys, "spearman_matched_raw", np.nan, undefined=found.undefined, **sample)]
         rho = found.value
         note = f"over systems of this kind, of which there are {len(x)}; these items and raters"
         left = "" if known.all() else f"{int((~known).sum())} systems without a rate left out"
@@ -302,7 +343,7 @@ class _Part:
                 keys,
                 "spearman_matched_raw",
                 rho,
-                method="Fisher's z, Bonett & Wright (2000); p by permutation",
+                method="p by permutation" if none else "Fisher's z, Bonett & Wright (2000); p by permutation",
                 unit="system",
                 p=found.p,
                 attainable_p=found.attainable_p,
@@ -313,7 +354,9 @@ class _Part:
         ]
         if draws is not None and known.all():
             ends = percentile_interval(draws, confidence=self.confidence)
-            note = joined("over items of this kind; these raters and systems", _share_undefined(ends))
+            none = "" if ends.low == ends.low else "no interval: undefined in every replicate"
+            told = remarks(rho, ends)
+            note = joined("over items of this kind; these raters and systems", none or told)
             more = _ends(ends, self.confidence) | {"method": "percentile bootstrap", "unit": "item", "note": note}
             rows.append(Row("length", keys, "spearman_matched_raw", rho, **more, **sample))
         return rows + self._drawn(keys, model, ties, rho, bool(known.all()))
@@ -331,14 +374,17 @@ class _Part:
             return [Row("length", keys, "spearman_drawn_raw", np.nan, undefined="all draws tie the systems")]
         rhos, rates = rhos[known], rates[known]
         ends = percentile_interval(rhos, confidence=self.confidence)
-        kept = (rates.argmax(axis=1) == self.raw.argmax()).mean()
+        leads, led = rates == rates.max(axis=1, keepdims=True), self.raw == self.raw.max()
+        kept = (leads[:, led].sum(axis=1) / leads.sum(axis=1)).mean()
+        first = [name for name, is_first in zip(self.one.panel.systems, led, strict=True) if is_first]
         note = (
             f"mean and range of {len(rhos)} draws of as many outputs of each two systems, whatever their lengths: what "
             "comparing so few does by itself; p: share of draws with a correlation no higher than the matched one"
         )
+        note = joined(note, remarks(float(rhos.mean()), ends))
         p = (1 + int((rhos <= rho + 1e-12).sum())) / (1 + len(rhos))
         more = _ends(ends, self.confidence) | {"method": "percentiles of the draws", "unit": "draw", "note": note}
-        told = f"of the same draws; first place by mean rating: {self.one.panel.systems[int(self.raw.argmax())]}"
+        told = f"of the same draws, ties sharing the place; first by mean rating: {listed(first)}"
         return [
             Row("length", keys, "spearman_drawn_raw", float(rhos.mean()), p=p, **more),
             Row("length", keys, "share_winner_kept", float(kept), note=f"{told}; a share of draws: no interval"),
@@ -349,8 +395,18 @@ def _ends(ends: Interval, confidence: float) -> dict[str, Any]:
     return {"low": ends.low, "high": ends.high, "confidence": confidence} if ends.low == ends.low else {}
 
 
-def _share_undefined(ends: Interval) -> str:
-    return f"undefined in {100 * ends.undefined_share:.2g} % of the replicates" if ends.undefined_share else ""
+def _has_no_width(ends: Interval) -> bool:
+    return ends.high - ends.low <= 1e-12
+
+
+def _no_order(rates: FloatArray, raw: FloatArray) -> str:
+    """Return why two orders of the systems have no rank correlation, blank if they have one."""
+    if len(rates) < 3:
+        few = {0: "no system has", 1: "one system has", 2: "two systems have"}[len(rates)]
+        return f"{few} a win rate at equal length; a rank correlation needs three"
+    if np.ptp(rates) == 0:
+        return "at equal length all systems have the same win rate"
+    return "all systems have the same mean rating" if np.ptp(raw) == 0 else ""
 
 
 def _wins(counts: FloatArray, ties: str, n: int) -> tuple[FloatArray, FloatArray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -62,6 +63,11 @@ class _Pair:
     def is_matched(self, tolerance: float) -> npt.NDArray[np.bool_]:
         return self.gap <= tolerance + 1e-12
 
+    def draws(self, *names: str, seed: int) -> np.random.Generator:
+        """Return random numbers that depend on what was rated how, not on what the two systems are called."""
+        content = b"".join(part.tobytes() for part in (self.item, self.rater, np.abs(self.difference), self.gap))
+        return stream(seed, "length", *names, hashlib.blake2b(content, digest_size=16).hexdigest())
+
 
 def default_tolerances(one: Measured) -> tuple[float, ...]:
     """Return 0 where lengths are whole and often equal; else bands, too, or alone."""
@@ -102,7 +108,6 @@ def tables(one: Measured, tolerance: float, *, of_means: bool, seed: int) -> Tab
     matched, possible = np.zeros(n_pairs, dtype=np.int64), np.zeros(n_pairs, dtype=np.int64)
     places: list[list[IntArray]] = [[], []]
     values: list[list[FloatArray]] = [[], [], []]
-    rng = stream(seed, "length", one.panel.criterion, "drawn", str(of_means), repr(tolerance))
     for column, pair in enumerate(found):
         keep = pair.is_matched(tolerance)
         counts = np.array([pair.difference > 0, pair.difference < 0, np.ones(len(keep), dtype=bool)], dtype=np.float64)
@@ -115,6 +120,7 @@ def tables(one: Measured, tolerance: float, *, of_means: bool, seed: int) -> Tab
             values[k].append(every[k][is_in])
         places[0].append(items[is_in])
         places[1].append(np.full(int(is_in.sum()), column))
+        rng = pair.draws(one.panel.criterion, "drawn", str(of_means), repr(tolerance), seed=seed)
         drawn[:, :, column] = _subsets(every, int(is_in.sum()), n_draws, rng)
     rows, columns = (np.concatenate([np.zeros(0, dtype=np.int64), *place]) for place in places)
     shape = (one.panel.n_items, n_pairs)

@@ -7,9 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from measurand.auditing.length_cells import Measured
+from measurand.auditing.length_cells import Measured, remarks
 from measurand.auditing.length_judgements import within_item
 from measurand.result import Key, Row
+from measurand.sentences import joined
 from measurand.stats.association import spearman
 from measurand.stats.clustered import Slope, clustered_slope
 from measurand.stats.inference import (
@@ -149,7 +150,7 @@ def _ranks(
         confidence=confidence,
         method="percentile bootstrap",
         unit="item",
-        note="of this rater's judgements, over items of this kind",
+        note=joined("of this rater's judgements, over items of this kind", remarks(estimate, ends)),
         **sample,
     )
 
@@ -178,7 +179,7 @@ def _mean(one: Measured, slopes: FloatArray, confidence: float) -> Row:
         df1=1,
         df2=test.df2,
         p=test.p,
-        note="over raters of this kind; a rater's slope counts once, however many ratings it rests on",
+        note="over raters of this kind, these outputs; a rater's slope counts once, however many ratings it rests on",
         **sample,
     )
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from scipy import sparse
 
-from measurand.auditing.length_cells import Measured
+from measurand.auditing.length_cells import Measured, remarks
 from measurand.result import Key, Row
 from measurand.sentences import joined
 from measurand.stats.inference import (
@@ -33,6 +33,7 @@ FEW_RATERS: Final = 20
 BETWEEN: Final = "between_systems"
 _STATISTICS: Final = ("r_squared", "spearman", "slope")
 _FEW: Final = "fewer than three systems: any two lie on a line"
+_REFUSED: Final = "extended to the estimate, which is so small that every value is refused"
 _SYSTEMS: Final = "over systems of this kind, of which there are {}; these items and raters"
 _ITEMS: Final = "over items of this kind; these systems and raters"
 
@@ -100,6 +101,8 @@ def of_systems(one: Measured, *, confidence: float) -> list[Row]:
             half = t_quantile(n - 1, confidence) * spread / np.sqrt(n)
             sample = {"n_items": n, "low": mean - half, "high": mean + half, "confidence": confidence}
             sample |= {"method": "t over items", "unit": "item"}
+            if half == 0:
+                sample["note"] = "no width: all outputs have the same length"
         told: dict[str, Any] = {"n_items": n, "note": "descriptive: no interval"}
         rows += [
             Row("length", keys, "mean_length", mean, **sample),
@@ -230,8 +233,6 @@ class _Board:
         interval: dict[str, Any] = {}
         if ends.low == ends.low:
             interval = {"low": ends.low, "high": ends.high, "confidence": self._confidence}
-        else:
-            more["method"] = ""
         note = joined(note, self._holes)
         return Row("length", self._keys, name, estimate, note=note, **interval, **more, **self._sample)
 
@@ -239,32 +240,24 @@ class _Board:
         over = _SYSTEMS.format(n)
         by_fisher = fisher_interval(r, n, confidence=self._confidence)
         exact = r_squared_interval(r * r, n, confidence=self._confidence)
-        perfect = "" if exact.low == exact.low else "; no interval: the systems lie on a line"
-        none = perfect or ("" if n > 3 else "; no interval: Fisher's needs four systems")
-        return [
-            self._row(
-                "r_squared",
-                r * r,
-                squared(by_fisher) if by_fisher.low == by_fisher.low else by_fisher,
-                over + none,
-                method="Fisher's z of the correlation, squared",
-                unit="system",
-            ),
-            self._row(
-                "r_squared",
-                r * r,
-                exact,
-                over + perfect,
-                method="exact for random regressors (Muirhead 1982)",
-                unit="system",
-            ),
-        ]
+        rows = []
+        if by_fisher.low == by_fisher.low:
+            method = "Fisher's z of the correlation, squared"
+            rows.append(self._row("r_squared", r * r, squared(by_fisher), over, method=method, unit="system"))
+        if exact.low == exact.low:
+            note = over if exact.high > r * r else f"{over}; {_REFUSED}"
+            method = "exact for random regressors (Muirhead 1982)"
+            rows.append(self._row("r_squared", r * r, exact, note, method=method, unit="system"))
+        if rows:
+            return rows
+        none = f"{over}; no interval: the systems lie on a line"
+        return [self._row("r_squared", r * r, exact, none, method="least squares", unit="system")]
 
     def _spearman(self) -> Row:
         found = correlation(self._x, self._y, confidence=self._confidence, is_rank=True, n_draws=ORDERS, rng=self._rng)
         note = _SYSTEMS.format(len(self._x)) + (f"; no interval: {found.no_interval}" if found.no_interval else "")
         tested: dict[str, Any] = {"p": found.p, "attainable_p": found.attainable_p}
-        method = "Fisher's z, Bonett & Wright (2000); p by permutation"
+        method = "p by permutation" if found.no_interval else "Fisher's z, Bonett & Wright (2000); p by permutation"
         ends = Interval(found.low, found.high)
         return self._row("spearman", found.value, ends, note, method=method, unit="system", **tested)
 
@@ -273,7 +266,8 @@ class _Board:
         note = _SYSTEMS.format(len(self._x))
         if fitted.undefined:
             nothing = Interval(np.nan, np.nan)
-            return self._row("slope", fitted.slope, nothing, f"{note}; no interval: {fitted.undefined}", unit="system")
+            note += f"; no interval: {fitted.undefined}"
+            return self._row("slope", fitted.slope, nothing, note, method="least squares", unit="system")
         half = t_quantile(fitted.df, self._confidence) * fitted.standard_error
         ends = Interval(fitted.slope - half, fitted.slope + half)
         more: dict[str, Any] = {"method": "least squares, t", "unit": "system", "df1": 1, "df2": fitted.df}
@@ -281,6 +275,6 @@ class _Board:
 
     def _drawn(self, name: str, estimate: float, draws: FloatArray, unit: str, note: str) -> Row:
         ends = percentile_interval(draws, confidence=self._confidence)
-        if ends.undefined_share:
-            note += f"; undefined in {100 * ends.undefined_share:.2g} % of the replicates"
+        none = "" if ends.low == ends.low else "no interval: undefined in every replicate"
+        note = joined(note, none or remarks(estimate, ends))
         return self._row(name, estimate, ends, note, method="percentile bootstrap", unit=unit)

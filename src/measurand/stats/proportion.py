@@ -88,6 +88,36 @@ def clustered_share(successes: FloatArray, n: FloatArray, *, confidence: float) 
     return Interval(max(p - half, 0.0), min(p + half, 1.0))
 
 
+def unanimous_share(share: float, n_clusters: int, *, confidence: float) -> Interval:
+    """Return Wilson's interval of a share from which no cluster departs: t and bootstrap would have no width.
+
+    Parameters
+    ----------
+    share : float
+        In [0, 1]: every cluster's own.
+    n_clusters : int
+        Items, or raters, that agree on it.
+    confidence : float
+        Level of the interval.
+
+    Returns
+    -------
+    Interval
+        Wilson's for (z / t)² G independent trials of G clusters, with the normal quantile z and the t quantile of G - 1
+        degrees of freedom, as of `share_interval` where all are hits. NaN below two clusters.
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in unanimous_share(0.75, 3, confidence=0.95)[:2]]
+    [0.079, 0.991]
+    """
+    if n_clusters < 2:
+        return Interval(math.nan, math.nan)
+    z, t = float(special.ndtri((1 + confidence) / 2)), t_quantile(n_clusters - 1, confidence)
+    effective = n_clusters * (z / t) ** 2
+    return wilson(share * effective, effective, confidence=confidence)
+
+
 def share_interval(hits: FloatArray, cluster: IntArray, *, confidence: float) -> Interval:
     """Return Wilson's interval of a share, for as many independent observations as the clusters are worth.
 

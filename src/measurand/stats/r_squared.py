@@ -124,7 +124,8 @@ def r_squared_interval(r_squared: float, n: int, *, n_regressors: int = 1, confi
     -------
     Interval
         The values of ρ² that neither tail of the distribution of R² refuses, for jointly normal variables; NaN unless
-        n > p + 1 and R² < 1.
+        n > p + 1 and R² < 1. Where R² is so small that the upper tail refuses even ρ² = 0, no value is left: the
+        interval is extended to the estimate, from 0.
 
     Notes
     -----
@@ -149,7 +150,8 @@ def r_squared_interval(r_squared: float, n: int, *, n_regressors: int = 1, confi
     def below(rho_squared: float) -> float:
         return _below(r_squared, rho_squared, n - 1, n_regressors)
 
-    return Interval(_where(lambda rho: below(rho) - (1 - tail)), _where(lambda rho: below(rho) - tail))
+    low, high = _where(lambda rho: below(rho) - (1 - tail)), _where(lambda rho: below(rho) - tail)
+    return Interval(min(low, r_squared), max(high, r_squared))
 
 
 def _where(falling: Callable[[float], float]) -> float:

@@ -102,7 +102,18 @@ def spearman_test(x: FloatArray, y: FloatArray, *, n_draws: int, rng: np.random.
     -------
     Exact
         The share of orders of y whose |rho| is at least as large (drawn: (1 + hits) / (1 + draws)), and the smallest
-        such share that these ties allow. Undefined below three things and where a side ties them all.
+        share that these ties allow, counted for any number of things (and no less than 1 / (1 + draws) where orders
+        are drawn). Undefined below three things and where a side ties them all.
+
+    Notes
+    -----
+    |rho| is largest where both sides are sorted alike, or one of them backwards. With α_k things in each tie of x, β_j
+    in each of y and n_jk that are in both when sorted, Π α_k! Π β_j! / Π n_jk! of the n! orders are sorted alike. The
+    names and the sequence of the things do not matter.
+
+    References
+    ----------
+    Hardy, Littlewood & Pólya (1934), Inequalities, section 10.2 (the largest sum of products).
 
     Examples
     --------
@@ -116,15 +127,34 @@ def spearman_test(x: FloatArray, y: FloatArray, *, n_draws: int, rng: np.random.
     if not a.any() or not b.any():
         return Exact(math.nan, math.nan, "all tied on one side")
     bar = abs(float(a @ b)) - 1e-9 * n
-    largest = max(abs(float(np.sort(a) @ np.sort(b))), abs(float(np.sort(a) @ -np.sort(-b))))
+    a, b = np.sort(a), np.sort(b)
+    attainable = _smallest_share(a, b)
     if n <= MOST_ENUMERATED:
-        products = np.abs(b[_orders(n)] @ a)
-        return Exact(float((products >= bar).mean()), float((products >= largest - 1e-9 * n).mean()))
+        return Exact(float((np.abs(b[_orders(n)] @ a) >= bar).mean()), attainable)
     hits, rows = 0, max(1, _BLOCK // n)
     for start in range(0, n_draws, rows):
         drawn = rng.permuted(np.broadcast_to(b, (min(rows, n_draws - start), n)), axis=1)
         hits += int((np.abs(drawn @ a) >= bar).sum())
-    return Exact((1 + hits) / (1 + n_draws), 1 / (1 + n_draws))
+    attainable = max(attainable, 1 / (1 + n_draws))
+    return Exact(max((1 + hits) / (1 + n_draws), attainable), attainable)
+
+
+def _smallest_share(a: FloatArray, b: FloatArray) -> float:
+    """Return the share of all orders with the largest |Σ ab|, both sides being sorted and centred."""
+    alike, against = abs(float(a @ b)), abs(float(a @ b[::-1]))
+    dust = 1e-9 * len(a)
+    counts = [
+        _sorted_alike(a, side) for side, size in ((b, alike), (-b[::-1], against)) if size >= max(alike, against) - dust
+    ]
+    return sum(counts) / math.factorial(len(a))
+
+
+def _sorted_alike(a: FloatArray, b: FloatArray) -> int:
+    """Return how many orders of b, of which things with equal ranks are told apart, are sorted as a is."""
+    (_, in_a, of_a), (_, in_b, of_b) = (np.unique(v, return_inverse=True, return_counts=True) for v in (a, b))
+    _, both = np.unique(np.column_stack([in_a, in_b]), axis=0, return_counts=True)
+    counts = [math.prod(math.factorial(int(size)) for size in sizes) for sizes in (of_a, of_b, both)]
+    return counts[0] * counts[1] // counts[2]
 
 
 class Correlated(NamedTuple):

@@ -1,4 +1,4 @@
-"""Tests and simultaneous intervals of estimates from their replicates on shared draws."""
+"""Tests of estimates from their replicates on shared draws, one by one and many at once."""
 
 from __future__ import annotations
 
@@ -80,51 +80,6 @@ def max_t(points: FloatArray, draws: FloatArray) -> FloatArray:
     if len(used):
         out[used] = (1 + (found.largest[:, None] >= bar[None, :]).sum(axis=0)) / (1 + len(found.largest))
     return out
-
-
-def simultaneous_low(
-    points: FloatArray, draws: FloatArray, *, confidence: float, errors: FloatArray | None = None
-) -> FloatArray:
-    """Return the lower ends of intervals for all differences of systems that hold at once.
-
-    Parameters
-    ----------
-    points : ndarray, shape (n_systems,)
-        Scores.
-    draws : ndarray, shape (n_replicates, n_systems)
-        Their replicates on shared draws.
-    confidence : float
-        Simultaneous level over all pairs.
-    errors : ndarray, shape (n_pairs,), optional
-        Standard errors of the differences (0, 1), (0, 2), …, (1, 2), … in place of those of the replicates.
-
-    Returns
-    -------
-    ndarray, shape (n_systems, n_systems)
-        Lower end of row minus column: difference - c x standard error, where c is the quantile over replicates of the
-        largest deviation in standard deviations; NaN where a difference does not vary. `ranks.better_than` takes it.
-
-    References
-    ----------
-    Romano & Wolf (2005), Econometrica 73, 1237-1282.
-
-    Examples
-    --------
-    >>> draws = np.array([[0.5, 0.1], [0.6, 0.0], [0.4, 0.1]])
-    >>> simultaneous_low(np.array([0.5, 0.1]), draws, confidence=0.9).round(2).tolist()
-    [[nan, 0.22], [-0.58, nan]]
-    """
-    n = len(points)
-    first, second = np.triu_indices(n, k=1)
-    low = np.full((n, n), np.nan)
-    difference = points[first] - points[second]
-    found = _deviations(difference, draws[:, first] - draws[:, second])
-    if not found.varies.any():
-        return low
-    error = found.error if errors is None else errors
-    half = np.where(found.varies, float(np.quantile(found.largest, confidence)) * error, np.nan)
-    low[first, second], low[second, first] = difference - half, -difference - half
-    return low
 
 
 class _Deviations(NamedTuple):

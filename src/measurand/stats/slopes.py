@@ -12,6 +12,8 @@ from measurand.stats.inference import FloatArray, IntArray, Interval, Test, f_p
 
 #: Clusters that a test of k differences needs for each, so that their covariance is more than noise.
 CLUSTERS_FOR_EACH: Final = 3
+#: Degrees of freedom below which a variance has no interval.
+FEWEST_DEGREES: Final = 1.0
 #: Groups above which all clusters by all groups are too large a table.
 _MOST_GROUPS: Final = 500
 
@@ -94,12 +96,30 @@ def slopes_differ(x: FloatArray, y: FloatArray, group: IntArray, cluster: IntArr
 def variance_interval(variance: float, df: float, *, confidence: float) -> Interval:
     """Return the interval of a variance whose estimate is a multiple of chi-square.
 
+    Parameters
+    ----------
+    variance, df : float
+        The estimate and its degrees of freedom, which need not be whole.
+    confidence : float
+        Level of the interval.
+
+    Returns
+    -------
+    Interval
+        df v / χ² at both tails, extended to the estimate where a low level leaves it out. NaN below
+        `FEWEST_DEGREES` of freedom: there chi-square is next to 0 or beyond any number, and its ends say nothing.
+
+    References
+    ----------
+    Satterthwaite (1946), Biometrics Bulletin 2, 110-114.
+
     Examples
     --------
     >>> [round(end, 3) for end in variance_interval(1.0, 10, confidence=0.95)[:2]]
     [0.488, 3.08]
     """
-    # chdtri takes the probability above. With very few degrees of freedom a quantile is 0 but for the last digit.
-    quantiles = (float(special.chdtri(df, p)) for p in ((1 - confidence) / 2, (1 + confidence) / 2))
-    low, high = (df * variance / quantile if quantile > 0 else math.inf for quantile in quantiles)
-    return Interval(low, high)
+    if not df >= FEWEST_DEGREES:
+        return Interval(math.nan, math.nan)
+    # chdtri takes the probability above.
+    low, high = (df * variance / float(special.chdtri(df, p)) for p in ((1 - confidence) / 2, (1 + confidence) / 2))
+    return Interval(min(low, variance), max(high, variance))
