@@ -59,6 +59,14 @@ def test_layouts_and_the_coefficient_can_be_chosen(run, ratings):
     assert result.select("plan", "phi")
 
 
+def test_the_level_of_measurement_is_said_as_in_an_audit(run, ratings):
+    asked = ("plan", ratings, *COSTS, *SMALL, "--layout", "nested", "--json")
+    result = Result.from_json(run(*asked, "--level", "interval").out)
+    assert result.to_json() == run(*asked).out
+    refused = run("plan", ratings, "--level", "ordinal", "--formula", "item x rater")
+    assert_one_message(refused, "--level is for a panel")
+
+
 def test_a_run_is_written_with_its_settings(run, ratings, tmp_path):
     out = tmp_path / "out"
     assert run("plan", ratings, *COSTS, *SMALL, "--out", out).status == 0

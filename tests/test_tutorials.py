@@ -148,7 +148,7 @@ def test_the_sentences_for_a_paper_hold_the_numbers_of_the_runs(ran):
     assert above.low > 0
     assert above.p_adjusted < 0.05
 
-    slope = only(results["length"], "length", "slope", model="judgement+rater_slope")
+    slope = only(results["length"], "length", "slope", model="full+rater_slope")
     told = (
         f"by {slope.estimate:.2f} scale points for each emoji more (95 % interval {slope.low:.2f} to {slope.high:.2f}"
     )

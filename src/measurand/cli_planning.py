@@ -15,6 +15,7 @@ from measurand.cli_options import (
     CriterionOption,
     ItemOption,
     LabelsOption,
+    LevelOption,
     OccasionOption,
     OutOption,
     QuietOption,
@@ -68,6 +69,7 @@ def plan(
     occasion: OccasionOption = None,
     wide: WideOption = "",
     scale: ScaleOption = None,
+    level: LevelOption = None,
     labels: LabelsOption = "",
     repeats: RepeatsOption = RepeatsChoice.refuse,
     target: Annotated[float, typer.Option("--target", help="G (or Phi) wanted of the ranking.")] = 0.8,
@@ -172,6 +174,10 @@ def plan(
         _check_draw(draw, items, has_ratings=ratings is not None, sizes=(raters, items_per_rater), layouts=chosen)
     if not formula and (at or fixed):
         refuse("--at and --fixed go with --formula")
+    if formula and level is not None:
+        refuse(
+            "--level is for a panel of items, systems and raters; a design of other facets takes numbers as they are"
+        )
     if out is not None:
         from measurand.study import check_out
 
@@ -204,6 +210,7 @@ def plan(
             occasion=occasion,
             wide=split(wide),
             scale=parse_scales(scale or []),
+            level=None if level is None else level.value,
             labels=split(labels),
             repeats=repeats.value,
         )

@@ -7,15 +7,14 @@ from measurand.planning.designs import (
     LAYOUTS,
     Bounds,
     Costs,
+    Design,
     affordable,
     checked,
     choices,
     finding_difference,
-    over_draws,
     reaching,
 )
 from measurand.result import MeasurandError
-from measurand.stats.inference import stream
 from measurand.stats.layouts import error_df
 from measurand.stats.power import detectable
 
@@ -83,60 +82,6 @@ def test_no_design_that_finds_the_difference_is_cheaper(brute, errors, costs, la
     assert float(costs.of(found.n_raters, found.n_items, found.per_item)) == pytest.approx(cheapest)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_the_sure_design_reaches_the_target_in_so_many_draws_and_no_cheaper_one_does(brute, layout):
-    rng = stream(4, "draws")
-    draws = {name: rng.chisquare(9, 900) / 9 * size for name, size in (("rater", 0.1), ("item", 0.1), ("cell", 0.5))}
-    system = rng.chisquare(9, 900) / 9 * 0.6
-    costs = Costs(20, 1, 0.5, 4)
-    found = over_draws(
-        choices(layout, BOUNDS),
-        system,
-        draws,
-        target=0.7,
-        confidence=0.9,
-        costs=costs,
-        bounds=BOUNDS,
-        searched=900,
-    )
-
-    def low(raters, items, k):
-        error = brute.error(draws, raters, items, k)
-        return np.quantile(system / (system + error), 0.05, method="lower")
-
-    enough = [design for design in brute.every(layout, BOUNDS.raters, BOUNDS.items) if low(*design) >= 0.7]
-    assert found.sure is not None
-    cheapest = min(float(costs.of(*design)) for design in enough)
-    assert costs.of_design(found.sure) == pytest.approx(cheapest)
-    one = found.cost[17]
-    reached = [
-        float(costs.of(*design))
-        for design in brute.every(layout, BOUNDS.raters, BOUNDS.items)
-        if brute.error({name: values[17] for name, values in draws.items()}, *design) <= system[17] * 3 / 7
-    ]
-    assert one == pytest.approx(min(reached, default=np.inf))
-
-
-def test_the_search_on_few_draws_is_settled_on_all_of_them(brute):
-    rng = stream(5, "draws")
-    draws = {name: rng.chisquare(5, 20_000) / 5 * size for name, size in (("rater", 0.1), ("item", 0.1), ("cell", 0.5))}
-    system = rng.chisquare(9, 20_000) / 9 * 0.6
-    found = over_draws(
-        choices("rotating", BOUNDS),
-        system,
-        draws,
-        target=0.6,
-        confidence=0.95,
-        costs=Costs(20, 1, 0.5, 4),
-        bounds=BOUNDS,
-        searched=200,
-    )
-    assert found.sure is not None
-    error = brute.error(draws, found.sure.n_raters, found.sure.n_items, found.sure.per_item)
-    assert np.quantile(system / (system + error), 0.025) >= 0.6
-    assert len(found.cost) == 200
-
-
 def test_a_rater_in_a_rotating_layout_never_rates_an_item_twice_and_everybody_rates_as_much():
     for layout in LAYOUTS:
         here = choices(layout, Bounds(30, 100))
@@ -144,6 +89,11 @@ def test_a_rater_in_a_rotating_layout_never_rates_an_item_twice_and_everybody_ra
         assert (each == each.astype(int)).all()
         assert (here.per_item <= here.n_raters).all()
         assert (here.n_raters >= 2).all()
+
+
+def test_one_item_is_one_item():
+    assert str(Design("nested", 5, 5, 1)) == "nested, 5 raters with 1 item of their own each"
+    assert str(Design("nested", 5, 10, 1)) == "nested, 5 raters with 2 items of their own each"
 
 
 @pytest.mark.parametrize(

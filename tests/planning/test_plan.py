@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -6,6 +7,7 @@ import pytest
 from measurand.auditing import components, generalizability
 from measurand.keys import KEYS
 from measurand.planning import plan, power
+from measurand.planning.findings import layout_pays, target_reachable
 from measurand.planning.measured import measured
 from measurand.result import MeasurandError, Result
 from measurand.simulate import simulate_panel
@@ -83,6 +85,71 @@ def test_the_sure_design_is_reached_in_so_many_draws(of_good):
         assert row.estimate >= 0.975
     for row in of_good.select("plan", "probability_reached", {"basis": "estimate", "estimator": "anova"}):
         assert 0.2 < row.estimate < 0.975
+
+
+def test_what_is_sure_is_so_beyond_the_error_of_the_draws_and_says_it(of_good):
+    for row in of_good.select("plan", "probability_reached", {"basis": "lower_limit"}):
+        assert row.low >= 0.975
+        assert row.low < row.estimate < row.high
+        assert "standard error of the drawing" in row.note
+    for row in of_good.select("plan", "cost", {"basis": "lower_limit"}):
+        if not row.undefined:
+            assert row.low <= row.estimate == row.high
+
+
+def test_seeds_agree_on_what_being_sure_costs(good):
+    ranges = []
+    for seed in range(4):
+        result = plan(good, target=0.7, **COSTS, **(SMALL | {"draws": 16_000}), layouts=("rotating",), seed=seed)
+        (row,) = result.select("plan", "cost", {"basis": "lower_limit"})
+        ranges.append((row.low, row.high))
+    assert max(low for low, _ in ranges) <= 1.02 * min(high for _, high in ranges)
+    assert max(high for _, high in ranges) <= 1.1 * min(low for low, _ in ranges)
+
+
+def test_a_first_panel_of_three_raters_is_sure_of_a_target_at_many_times_the_estimate_and_warns():
+    parts = {"item": 0.1, "system": 0.6, "rater": 0.1, "item:rater": 0.1, "system:rater": 0.1, "residual": 0.5}
+    table = simulate_panel(n_items=60, n_systems=6, n_raters=3, components=parts, seed=2).ratings
+    result = plan(table, **COSTS, draws=8000)
+    found = finding(result, "target-reachable")
+    sure, estimate = cheapest(result, "anova", "lower_limit"), cheapest(result, "anova", "estimate")
+    assert {row.keys["layout"] for row in sure} == {"crossed", "rotating", "nested"}
+    assert sure[0].estimate > 3 * estimate[0].estimate
+    assert found.verdict == "warn"
+    assert "times as much: one panel must then do for nearly all" in found.statement
+    assert "could they be known beforehand" in found.statement
+    assert found.remedy.startswith("Rate a larger first panel")
+
+
+def test_a_target_that_the_draws_leave_open_is_a_warning_in_words(of_good):
+    rows = [row for row in of_good["plan"] if row.keys.get("basis") != "lower_limit" or row.keys["layout"] == "crossed"]
+    near = [
+        replace(row, estimate=0.9752, low=0.9748, high=0.9756)
+        if row.statistic == "probability_reached" and row.keys["basis"] == "lower_limit"
+        else replace(row, high=math.inf)
+        if row.statistic == "cost" and row.keys.get("basis") == "lower_limit"
+        else row
+        for row in rows
+    ]
+    found = target_reachable(near, "", target=0.8, of="g", bounds="here")
+    assert found.verdict == "warn"
+    assert "or more to be sure of it" in found.statement
+    assert (
+        "in 97.520 % of the draws, 97.500 % are asked, and the drawing leaves 97.480 % to 97.560 %" in found.statement
+    )
+
+
+def test_no_saving_worth_a_digit_is_not_called_a_saving(of_good):
+    rows = [
+        replace(row, estimate=0.02)
+        if row.statistic == "error_variance" and row.keys["basis"] in ("as_rated", "same_cost")
+        else row
+        for row in of_good["plan"]
+    ]
+    found = layout_pays(rows, "")
+    assert found.verdict == "pass"
+    assert "by any amount worth naming" in found.statement
+    assert " 0 %" not in found.statement
 
 
 def test_cost_needed_is_the_cheapest_and_its_range_holds_it(of_good):

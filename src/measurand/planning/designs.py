@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from measurand.result import MeasurandError, show_number
 from measurand.stats.inference import FloatArray, without_dust
-from measurand.stats.layouts import error_df, error_variance, exact_items, fitting, items_needed, rounded_up
+from measurand.stats.layouts import error_df, error_variance, fitting, items_needed, rounded_up
 from measurand.stats.power import detectable
 
 #: crossed: every rater rates every item. rotating: every item is rated by some of the raters, from two up to all but
@@ -20,13 +20,6 @@ from measurand.stats.power import detectable
 LAYOUTS: Final = ("crossed", "rotating", "nested")
 #: A panel of one rater, or one item, could never be audited.
 FEWEST: Final = 2
-
-#: Values in one block of designs by draws; bounds memory.
-_BLOCK: Final = 2**21
-#: Up to this many ratings for each item every number is tried on the draws, above it every tenth part more.
-_FINE: Final = 20
-#: Designs that are tried on all draws after the search on some of them.
-_FINALISTS: Final = 120
 
 
 @dataclass(frozen=True)
@@ -101,11 +94,22 @@ class Design(NamedTuple):
         if self.layout == "crossed":
             return f"crossed, {raters} raters who all rate {items} items"
         if self.layout == "nested":
-            return f"nested, {raters} raters with {show_number(self.items_per_rater)} items of their own each"
+            return f"nested, {raters} raters with {own_items(self.items_per_rater)} each"
         return (
             f"rotating, {raters} raters and {items} items, {self.per_item} raters for an item and "
             f"{show_number(self.items_per_rater)} items for a rater"
         )
+
+
+def own_items(each: int) -> str:
+    """Return the items of a rater in a nested layout, in words.
+
+    Examples
+    --------
+    >>> own_items(1), own_items(21)
+    ('1 item of their own', '21 items of their own')
+    """
+    return f"{show_number(each)} {'item' if each == 1 else 'items'} of their own"
 
 
 class Choices(NamedTuple):
@@ -198,119 +202,6 @@ def affordable(
     error = error_variance(errors, kept.numbers(items))
     best = int(np.lexsort((costs.of(kept.n_raters, items, kept.per_item), error))[0])
     return kept.design(best, float(items[best]))
-
-
-class OverDraws(NamedTuple):
-    """What a target takes over draws of the components: the design that is sure to reach it, and each draw's cost."""
-
-    sure: Design | None
-    cost: FloatArray
-
-
-def over_draws(
-    here: Choices,
-    system: FloatArray,
-    errors: Mapping[str, FloatArray],
-    *,
-    target: float,
-    confidence: float,
-    costs: Costs,
-    bounds: Bounds,
-    searched: int,
-) -> OverDraws:
-    """Return the cheapest design whose lower limit reaches a target, and the cheapest cost by draw.
-
-    Parameters
-    ----------
-    here : Choices
-        Designs of one layout.
-    system : ndarray, shape (n_draws,)
-        Draws of the system variance.
-    errors : mapping
-        Draws of the channels.
-    target, confidence : float
-        The coefficient wanted, and the level of the two-sided interval whose lower end shall reach it.
-    costs, bounds
-        What is minimised, and where.
-    searched : int
-        Draws on which all designs are tried; the best of them are then tried on all draws.
-
-    Returns
-    -------
-    OverDraws
-        `cost`: of the cheapest design under each of the searched draws, infinite where none within bounds reaches the
-        target.
-    """
-    every = max(1, len(system) // searched)
-    thin = here.of(_thin(here.per_item))
-    needed, cost = _needed_by_draw(
-        thin, *_every(system, errors, every), target, confidence, costs, bounds, with_cost=True
-    )
-    rough = np.where(needed <= bounds.items, costs.of(thin.n_raters, needed, thin.per_item), np.inf)
-    order = np.argsort(rough, kind="stable")[: _FINALISTS // 2]
-    order = order[np.isfinite(rough[order])]
-    if order.size == 0:
-        return OverDraws(None, cost)
-    last = here.of(_around(here, thin.of(order)))
-    needed, _ = _needed_by_draw(last, system, errors, target, confidence, costs, bounds, with_cost=False)
-    means = {name: np.asarray(np.maximum(values, 0.0).mean()) for name, values in errors.items()}
-    return OverDraws(cheapest(last, needed, means, costs=costs, bounds=bounds), cost)
-
-
-def _every(
-    system: FloatArray, errors: Mapping[str, FloatArray], every: int
-) -> tuple[FloatArray, dict[str, FloatArray]]:
-    return system[::every], {name: values[::every] for name, values in errors.items()}
-
-
-def _thin(per_item: FloatArray) -> npt.NDArray[np.bool_]:
-    """Every small number of raters for an item, and every tenth part more of the large ones."""
-    kept, at = set(range(1, _FINE + 1)), float(_FINE)
-    largest = float(per_item.max(initial=0.0))
-    while at < largest:
-        at = math.ceil(at * 1.1)
-        kept.add(int(at))
-    crossed = len(np.unique(per_item)) == len(per_item)
-    return np.asarray(np.isin(per_item, list(kept)) | crossed)
-
-
-def _around(here: Choices, best: Choices) -> npt.NDArray[np.intp]:
-    """Return the positions of the best designs and of those beside them that the thin search passed over."""
-    wanted: dict[int, None] = {}
-    for raters, k in zip(best.n_raters, best.per_item, strict=True):
-        near = (here.n_raters == raters) & (np.abs(here.per_item - k) <= (0 if k < _FINE else 0.1 * k))
-        wanted |= dict.fromkeys(map(int, np.flatnonzero(near)))
-    return np.array(list(wanted)[:_FINALISTS], dtype=np.intp)
-
-
-def _needed_by_draw(
-    here: Choices,
-    system: FloatArray,
-    errors: Mapping[str, FloatArray],
-    target: float,
-    confidence: float,
-    costs: Costs,
-    bounds: Bounds,
-    *,
-    with_cost: bool,
-) -> tuple[FloatArray, FloatArray]:
-    """Return the items of each design at which the lower limit reaches the target, and each draw's cheapest cost."""
-    n_draws = len(system)
-    # So many draws may miss for the interpolated quantile at the lower tail to reach the target all the same.
-    reached = n_draws - 1 - math.floor((n_draws - 1) * (1 - confidence) / 2)
-    sure, cost = np.empty(len(here.n_raters)), np.full(n_draws, np.inf)
-    rows = max(1, _BLOCK // n_draws)
-    for start in range(0, len(sure), rows):
-        part = here.of(slice(start, start + rows))
-        raters, per_item, step = (x[:, None] for x in (part.n_raters, part.per_item, part.step))
-        exact = exact_items(system, errors, target=target, n_raters=raters, per_item=per_item)
-        # Rounding up keeps the order, so that the draws are sorted before it: whole numbers tie, which is slow.
-        sure[start : start + rows] = rounded_up(np.partition(exact, reached, axis=1)[:, reached], part.step)
-        if with_cost:
-            items = np.maximum(rounded_up(exact, step), FEWEST)
-            items[items > bounds.items] = np.inf
-            cost = np.minimum(cost, costs.of(raters, items, per_item).min(axis=0))
-    return np.where(sure <= bounds.items, sure, np.inf), cost
 
 
 def finding_difference(

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from measurand.planning.designs import own_items
 from measurand.result import Finding, Key, Row, Verdict, show_number
 from measurand.sentences import percent, share, short, spread_of
 
 #: Share of the error variance that the best layout for the same money must save to be worth a word.
 SAVING: Final = 0.2
+#: Times what a target costs by the estimate that being sure of it may cost before the first panel is called too small.
+SURE_TIMES: Final = 3.0
+#: Savings below this are no better layout.
+_NOTHING: Final = 0.0005
 _BRENNAN: Final = "Brennan (2001), Generalizability Theory, section 4.1.3"
 
 
@@ -30,7 +35,7 @@ def design_in_words(keys: Mapping[str, Key]) -> str:
     if layout == "crossed":
         return f"crossed, {show_number(raters)} raters who all rate {show_number(items)} items"
     if layout == "nested":
-        return f"nested, {show_number(raters)} raters with {show_number(each)} items of their own each"
+        return f"nested, {show_number(raters)} raters with {own_items(each)} each"
     return (
         f"rotating, {show_number(raters)} raters who rate {show_number(each)} of {show_number(items)} items each, "
         f"{show_number(raters * each // items)} raters for an item"
@@ -38,7 +43,11 @@ def design_in_words(keys: Mapping[str, Key]) -> str:
 
 
 def target_reachable(rows: Sequence[Row], criterion: str, *, target: float, of: str, bounds: str) -> Finding:
-    """Return whether a panel within bounds reaches the target: pass with confidence, warn by the estimate alone."""
+    """Return whether a panel within bounds reaches the target.
+
+    Pass: with confidence, beyond two standard errors of the drawing, for no more than `SURE_TIMES` times what it costs
+    by the estimate. Warn: dearer, open, or by the estimate alone. Fail: none does.
+    """
     name, letter = "target-reachable", "G" if of == "g" else "Phi"
     question = f"Would a panel within {bounds} reach {letter} {short(target)}?"
     unbiased = _unbiased(rows)
@@ -52,7 +61,12 @@ def target_reachable(rows: Sequence[Row], criterion: str, *, target: float, of: 
     if needed.undefined:
         no_systems = needed.undefined.startswith("no systems")
         verdict: Verdict = "not_applicable" if no_systems else "undetermined"
-        remedy = "" if no_systems else "Rate a small panel of several systems, items and raters first."
+        # Another panel of the same ratings would have no mean either.
+        remedy = (
+            ""
+            if no_systems or needed.undefined.startswith("nominal")
+            else "Rate a small panel of several systems, items and raters first."
+        )
         return answer(verdict, f"Not determined: {needed.undefined}.", remedy, [needed])
     by_estimate = [
         row for row in _pick(rows, "cost", {"estimator": unbiased, "basis": "estimate"}) if not row.undefined
@@ -60,20 +74,14 @@ def target_reachable(rows: Sequence[Row], criterion: str, *, target: float, of: 
     sure = [row for row in _pick(rows, "cost", {"estimator": unbiased, "basis": "lower_limit"}) if not row.undefined]
     level = percent(needed.confidence)
     if sure:
-        also = ""
-        if by_estimate:
-            also = f"; by the estimate alone {short(by_estimate[0].estimate)} would do"
-        statement = (
-            f"With {level} confidence {letter} {short(target)} costs {short(sure[0].estimate)}: "
-            f"{design_in_words(sure[0].keys)}{also}."
-        )
-        return answer("pass", statement, "", [sure[0], *by_estimate[:1], needed])
+        return _sure(rows, sure, by_estimate, needed, f"{letter} {short(target)}", answer)
     if by_estimate:
         chance = _pick(rows, "probability_reached", dict(by_estimate[0].keys))
         statement = (
             f"By the estimate {letter} {short(target)} costs {short(by_estimate[0].estimate)} "
-            f"({level} range {spread_of(needed)}): {design_in_words(by_estimate[0].keys)}; but it is reached in only "
-            f"{share(chance[0].estimate)} of what the first panel leaves possible."
+            f"({level} range {_range_of(needed)}): {design_in_words(by_estimate[0].keys)}; but it is reached in only "
+            f"{share(chance[0].estimate)} of what the first panel leaves possible, and no panel within {bounds} is "
+            "sure to reach it."
         )
         remedy = (
             "Rate a larger first panel, with more raters and systems above all, before money is spent on this: the "
@@ -101,6 +109,73 @@ def target_reachable(rows: Sequence[Row], criterion: str, *, target: float, of: 
     return answer("fail", statement, remedy, [*reason[:1], *plugin[:1], needed])
 
 
+def _sure(
+    rows: Sequence[Row],
+    sure: Sequence[Row],
+    by_estimate: Sequence[Row],
+    needed: Row,
+    wanted: str,
+    answer: Callable[[Verdict, str, str, Sequence[Row]], Finding],
+) -> Finding:
+    """Return the answer where a panel is sure to reach the target: its price beside that by the estimate."""
+    level = percent(needed.confidence)
+    least = (1 + (needed.confidence or 0.95)) / 2
+    chances = {id(row): _pick(rows, "probability_reached", dict(row.keys))[0] for row in sure}
+    firm = [row for row in sure if (chances[id(row)].low or 0.0) >= least]
+    best = (firm or sure)[0]
+    chance = chances[id(best)]
+    where = [best, *by_estimate[:1], chance, needed]
+    statement = f"{wanted} costs {_price(best)} to be sure of it with {level} confidence ({design_in_words(best.keys)})"
+    times = 1.0
+    if by_estimate:
+        estimate = by_estimate[0]
+        times = best.estimate / estimate.estimate
+        statement = (
+            f"By the estimate {wanted} costs {short(estimate.estimate)} ({design_in_words(estimate.keys)}), and "
+            f"{_price(best)} to be sure of it with {level} confidence ({design_in_words(best.keys)}), "
+            f"{short(times)} times as much: one panel must then do for nearly all that the first panel leaves possible"
+        )
+    if not firm:
+        statement += (
+            f". Whether it is sure is open: it reaches the target in {_percent(chance.estimate)} of the draws, "
+            f"{_percent(least)} are asked, and the drawing leaves {_percent(chance.low)} to {_percent(chance.high)}"
+        )
+        remedy = "Take more draws (`draws` of `measurand.plan`), or allow for more raters and items."
+        return answer("warn", f"{statement}.", remedy, where)
+    if needed.low is not None and math.isfinite(needed.low):
+        statement += (
+            f". A panel cut to the true components, could they be known beforehand, would cost {_range_of(needed)} "
+            f"({level} range)"
+        )
+    if times > SURE_TIMES:
+        remedy = (
+            "Rate a larger first panel, with more raters and systems above all, before money is spent on this: the "
+            "better the components are known, the less it costs to be sure."
+        )
+        return answer("warn", f"{statement}.", remedy, where)
+    return answer("pass", f"{statement}.", "", where)
+
+
+def _price(row: Row) -> str:
+    """Return the price of being sure, as far as the draws tell it."""
+    low, high = (float("inf") if end is None else end for end in (row.low, row.high))
+    if short(low) == short(high):
+        return short(row.estimate)
+    return f"{short(low)} or more" if math.isinf(high) else f"{short(low)} to {short(high)}"
+
+
+def _percent(value: float | None) -> str:
+    """Return a share that is close to another in percent, with two more digits than others."""
+    return f"{100 * (value or 0.0):.3f} %"
+
+
+def _range_of(needed: Row) -> str:
+    """Return the range of a cost, whose end may be no price at all."""
+    if needed.high is not None and needed.low is not None and math.isinf(needed.high):
+        return f"{short(needed.low)} to no price at all"
+    return f"{short(needed.low)} to {short(needed.high)}" if needed.low is not None and needed.high is not None else ""
+
+
 def layout_pays(rows: Sequence[Row], criterion: str) -> Finding:
     """Return whether another layout would have bought less error for what the panel cost: warn from `SAVING` on."""
     name, question = "layout-pays", "Would the same money have bought more in another layout?"
@@ -126,8 +201,11 @@ def layout_pays(rows: Sequence[Row], criterion: str) -> Finding:
     what = "differences between systems" if own[0].keys["of"] == "g" else "the systems' levels"
     if saved < SAVING:
         statement = (
-            f"For the same cost the best layout ({design_in_words(best.keys)}) would lower the error variance of "
-            f"{what} by {share(max(saved, 0.0))}, from {short(own[0].estimate)}."
+            f"For the same cost no layout would lower the error variance of {what}, {short(own[0].estimate)}, by any "
+            f"amount worth naming: the best is {design_in_words(best.keys)}."
+            if saved < _NOTHING
+            else f"For the same cost the best layout ({design_in_words(best.keys)}) would lower the error variance of "
+            f"{what} by {share(saved)}, from {short(own[0].estimate)}."
         )
         return Finding(name, question, "pass", statement, "", criterion, where, _BRENNAN)
     of_g = ""

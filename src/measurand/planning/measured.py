@@ -15,6 +15,7 @@ from measurand.auditing.generalizability import plugin_variance, projection_faul
 from measurand.auditing.variance import FACETS
 from measurand.data.panel import Panel, panels
 from measurand.data.ratings import Ratings
+from measurand.planning.draws import BATCHES, Draws, even_pivots
 from measurand.result import MeasurandError
 from measurand.stats import variance
 from measurand.stats.inference import FloatArray
@@ -45,12 +46,15 @@ class Measured:
         Why nothing can be projected from it; blank if it can.
     is_absolute : bool
         Whether Phi is planned for, in place of G.
+    even : mapping
+        Draws of each component for designs, evenly spread; empty where there are none, and those of `found` serve.
     """
 
     panel: Panel
     found: Estimated
     fault: str
     is_absolute: bool
+    even: Mapping[str, FloatArray]
 
     @cached_property
     def estimators(self) -> dict[str, tuple[float, Mapping[str, FloatArray]]]:
@@ -75,14 +79,11 @@ class Measured:
         return channels(self.estimators[estimator][1], absolute=self.is_absolute)
 
     @cached_property
-    def drawn_errors(self) -> dict[str, FloatArray]:
-        """The channels of the draws."""
-        return channels(self.found.pivots, absolute=self.is_absolute)
-
-    @property
-    def drawn_system(self) -> FloatArray:
-        """The draws of the system variance."""
-        return self.found.pivots["system"]
+    def draws(self) -> Draws:
+        """Draws of the system variance and of the channels, from which designs have their intervals."""
+        drawn = self.even or self.found.pivots
+        errors = channels(drawn, absolute=self.is_absolute)
+        return Draws(drawn["system"], errors, BATCHES if self.even else 1)
 
     @cached_property
     def as_rated(self) -> LayoutError:
@@ -134,4 +135,9 @@ def _measured(panel: Panel, seed: int, draws: int, *, is_absolute: bool) -> Meas
     # A single system, item or rater is a fault that costs no work.
     small = min(panel.n_systems, panel.n_items, panel.n_raters) < 2
     found = Estimated("anova", {}, {}, {}, "", "", {}) if small else estimate(panel, seed=seed, draws=draws)
-    return Measured(panel, found, projection_fault(panel, found), is_absolute)
+    fault = projection_fault(panel, found)
+    even: Mapping[str, FloatArray] = {}
+    if not fault and not full_crossing_fault(panel):
+        table = variance.anova(panel.cube(), FACETS)
+        even = even_pivots(table, n_draws=draws, seed=seed, criterion=panel.criterion)
+    return Measured(panel, found, fault, is_absolute, even)

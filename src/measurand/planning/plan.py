@@ -73,9 +73,13 @@ def plan(
 
     Notes
     -----
-    Error variances are those of `measurand.stats.layouts`. All designs within bounds are tried; no search is
-    approximate under the estimate. Under the draws all numbers of raters are tried, and of raters for an item every
-    number up to 20 and every tenth part more above.
+    Error variances are those of `measurand.stats.layouts`. All designs within bounds are tried, under the estimate and
+    for ``lower_limit`` on all draws. Draws for designs are evenly spread on complete panels (at least `draws`, see
+    `measurand.planning.draws`), so that seeds hardly differ; `probability_reached` has two standard errors of the
+    drawing as its range, ``lower_limit`` is the cheapest design whose probability exceeds the level by as much, and the
+    range of its cost is what designs cost that exceed it by two standard errors less and more. The range of
+    `cost_needed` is over `searched_draws`, for each of which all numbers of raters are tried, and of raters for an item
+    every number up to 20 and every tenth part more above.
 
     References
     ----------

@@ -270,7 +270,7 @@ def _finding(about: Measured, asked: _Asked, layout: str) -> list[Row]:
             asked,
             keys,
             float(2 * error_variance(errors, design.numbers)),
-            2 * error_variance(about.drawn_errors, design.numbers),
+            2 * error_variance(about.draws.errors, design.numbers),
             df,
         ),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -13,14 +14,14 @@ from measurand.planning.designs import (
     Choices,
     Costs,
     Design,
-    OverDraws,
     affordable,
     as_money,
     choices,
-    over_draws,
     reaching,
 )
+from measurand.planning.draws import Share
 from measurand.planning.measured import PLUGIN_NOTE, UNIT, Measured
+from measurand.planning.sure import OverDraws, over_draws
 from measurand.result import Key, Row
 from measurand.sentences import joined, share, short
 from measurand.stats.inference import FloatArray, percentile_interval
@@ -29,10 +30,12 @@ from measurand.stats.reliability import coefficient
 
 #: Values of the coefficient at which the front of cost against reliability is shown.
 LEVELS: Final = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
-#: Draws on which every design is tried; the best are then tried on all draws.
-SEARCHED: Final = 1_000
+#: Draws for each of which the cheapest design is sought: a power of two, as evenly spread draws want it.
+SEARCHED: Final = 4_096
 _NOTHING_VARIES: Final = "neither systems nor errors vary"
 _SHARE_NOTE: Final = "share of the draws of the pivotal quantities in which this design reaches the target"
+#: What the ends of a row are that are no interval over panels.
+DRAWING: Final = "two standard errors of the drawing"
 
 
 @dataclass(frozen=True)
@@ -56,8 +59,7 @@ def rows_of(about: Measured, asked: Asked) -> list[Row]:
     drawn = {
         layout: over_draws(
             here,
-            about.drawn_system,
-            about.drawn_errors,
+            about.draws,
             target=asked.target,
             confidence=asked.confidence,
             costs=asked.costs,
@@ -131,8 +133,8 @@ def _design_rows(about: Measured, asked: Asked, keys: dict[str, Key], design: De
     system, parts = about.estimators[estimator]
     keys = _sized(keys, design)
     error = error_variance(about.errors(estimator), design.numbers)
-    drawn_error = error_variance(about.drawn_errors, design.numbers)
-    drawn = coefficient(about.drawn_system, drawn_error)
+    drawn_error = error_variance(about.draws.errors, design.numbers)
+    drawn = coefficient(about.draws.system, drawn_error)
     value = float(coefficient(np.array(system), error))
     rows = [_inferred(about, asked, keys, asked.of, value, drawn, _lost(parts))]
     if basis == "same_cost":
@@ -140,9 +142,15 @@ def _design_rows(about: Measured, asked: Asked, keys: dict[str, Key], design: De
     rows.append(Row("plan", keys, "cost", _cost(design, asked)))
     rows.append(Row("plan", keys, "n_judgements", design.n_items * design.per_item * asked.costs.n_systems))
     if basis in ("estimate", "lower_limit") and estimator != "plugin":
-        reached = float((drawn >= asked.target * (1 - 1e-12)).mean())
-        rows.append(Row("plan", keys, "probability_reached", reached, note=_SHARE_NOTE))
+        rows.append(_probability(keys, about.draws.share(drawn >= asked.target * (1 - 1e-12))))
     return rows
+
+
+def _probability(keys: dict[str, Key], reached: Share) -> Row:
+    """Return how probable it is that a design reaches the target, and how well the draws tell."""
+    note = f"{_SHARE_NOTE}; standard error of the drawing {short(reached.error)}"
+    ends = (reached.low, reached.high, 0.95, DRAWING)
+    return Row("plan", keys, "probability_reached", reached.value, *ends, note=note)
 
 
 def _lost(parts: Mapping[str, FloatArray]) -> str:
@@ -157,7 +165,7 @@ def _as_rated(about: Measured, asked: Asked) -> list[Row]:
     if panel.is_complete:
         own["at_items_per_rater"] = panel.n_items
     drawn_error = about.error_as_rated(about.found.pivots)
-    drawn = coefficient(about.drawn_system, drawn_error)
+    drawn = coefficient(about.found.pivots["system"], drawn_error)
     rows = []
     for estimator, (system, parts) in about.estimators.items():
         keys = _keys(about, asked, estimator, layout="as_rated", basis="as_rated") | own
@@ -236,22 +244,39 @@ def _why_none(system: float, errors: Mapping[str, FloatArray], here: Choices, as
 
 
 def _sure(about: Measured, asked: Asked, drawn: Mapping[str, OverDraws]) -> list[Row]:
-    """Return the cheapest design of each layout whose lower limit reaches the target."""
+    """Return the cheapest design of each layout whose lower limit reaches the target, beyond the error of the draws."""
     rows: list[Row] = []
-    found = {layout: one.sure for layout, one in drawn.items()}
-    for layout in _cheapest_first(found, asked):
-        design = found[layout]
+    for layout in _cheapest_first({layout: one.sure for layout, one in drawn.items()}, asked):
+        over = drawn[layout]
         keys = _keys(about, asked, about.unbiased, layout=layout, basis="lower_limit", target=asked.target)
-        if design is not None:
-            rows += _design_rows(about, asked, keys, design)
+        if over.sure is None:
+            reason = _why_not_sure(layout, over, asked)
+            rows.append(Row("plan", keys, "cost", np.nan, undefined=reason, **_sample(about)))
             continue
-        missed = share(float(np.isinf(drawn[layout].cost).mean()))
-        reason = (
-            f"no {layout} layout within {asked.bounds} does with confidence: in {missed} of the draws none reaches the "
-            "target at all"
-        )
-        rows.append(Row("plan", keys, "cost", np.nan, undefined=reason, **_sample(about)))
+        cost, *others = _priced(_design_rows(about, asked, keys, over.sure))
+        note = "the price of being sure where the probability is taken two standard errors of the drawing off"
+        ends = (min(over.least, cost.estimate), over.most, 0.95, DRAWING)
+        rows += [Row("plan", cost.keys, "cost", cost.estimate, *ends, note=note), *others]
     return rows
+
+
+def _priced(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows of a design, its cost first."""
+    return sorted(rows, key=lambda row: row.statistic != "cost")
+
+
+def _why_not_sure(layout: str, over: OverDraws, asked: Asked) -> str:
+    """Return why no design of a layout is sure to reach the target."""
+    wanted = (1 + asked.confidence) / 2
+    if over.best.value == 0:
+        return f"no {layout} layout within {asked.bounds} reaches the target in any draw of the components"
+    least = f"the most probable of them to reach the target does so in {share(over.best.value)} of the draws"
+    if math.isfinite(over.least):
+        return (
+            f"whether a {layout} layout within {asked.bounds} does with confidence is open: {least}, which is "
+            f"{share(wanted)} but for the error of the drawing"
+        )
+    return f"no {layout} layout within {asked.bounds} does with confidence: {least}, and {share(wanted)} are asked"
 
 
 def _same_cost(about: Measured, asked: Asked, every: Mapping[str, Choices]) -> list[Row]:

@@ -18,7 +18,7 @@ _MOST_AS_COLUMNS: Final = 12
 _MODEL: Final = {
     "judgement": "random items and raters, one slope for all raters (the usual model)",
     "judgement+rater_slope": "each rater has a slope of their own",
-    "full+rater_slope": "the same, systems random, too",
+    "full+rater_slope": "the same, systems and outputs random, too",
     "judgement_within_item": "lengths around the item's mean, one slope for all raters",
     "judgement+rater_slope_within_item": "lengths around the item's mean, each rater's own slope",
     "judgement+rater_slope_within_system": "lengths around the system's mean, each rater's own slope",
