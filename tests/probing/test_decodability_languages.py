@@ -158,3 +158,48 @@ def test_languages_with_different_verdicts_warn_and_name_both():
     assert found.verdict == "warn"
     assert "In bn the outputs lie above both floors" in found.statement
     assert "In en the outputs do not lie above both floors" in found.statement
+
+
+def rows_of(result, statistic):
+    return {row.keys["language"]: row for row in result.select("decodability", statistic, {"system": ""})}
+
+
+def test_a_rare_label_of_one_language_is_left_out_there_and_told():
+    frames = [outputs("bn", CODE, seed=1), outputs("en", CODE, seed=2)]
+    rare = outputs("en", {"love": "🥰"}, n=3).assign(item=["rare 1", "rare 2", "rare 3"])
+    whole, result = (decodability(pd.concat(some), **FEW) for some in (frames, [*frames, rare]))
+    counts = rows_of(result, "n_rare_label")
+    assert {name: row.estimate for name, row in counts.items()} == {"bn": 0, "en": 3}
+    assert "fewer items than the 5 folds (love 3)" in counts["en"].note
+    assert {row.keys["class"] for row in result.select("decodability", "f1")} == set(CODE)
+    told = "In en 3 items left out: their label has fewer items than the 5 folds (love 3)."
+    assert told in finding(result, "decodable").statement
+    scores = [one.select("decodability", "accuracy", {"language": "en"})[0].estimate for one in (whole, result)]
+    assert scores[0] == scores[1]
+    assert finding(result, "label-schemes").verdict == "pass"
+    assert result.select("decodability", "transfer_loss")
+
+
+def test_a_label_that_is_rare_in_one_language_is_left_out_of_all_where_they_share_their_labels():
+    english = outputs("en", {**CODE, "love": "🥰"}, n=80, seed=2)
+    english = english[(english["label"] != "love") | (english["item"].str[2:].astype(int) < 12)]
+    frame = pd.concat([outputs("bn", {**CODE, "love": "🥰"}, n=80), english])
+    shared, refused = (decodability(frame, **FEW, labels=labels) for labels in ("shared", "refuse"))
+    assert {name: row.estimate for name, row in rows_of(shared, "n_rare_label").items()} == {"bn": 20, "en": 3}
+    assert "in this language or another (love 20)" in rows_of(shared, "n_rare_label")["bn"].note
+    assert shared.value("decodability", "n_shared_labels") == 3
+    assert shared.select("decodability", "transfer_loss")
+    assert finding(shared, "label-schemes").verdict == "pass"
+    assert finding(refused, "label-schemes").verdict == "fail"
+    (row,) = refused.select("decodability", "macro_f1", {"train": "en"})
+    assert "bn alone has love" in row.undefined
+
+
+def test_a_language_with_fewer_than_two_common_labels_is_undefined_and_the_others_are_not():
+    few = outputs("en", CODE, n=12, seed=2)
+    result = decodability(pd.concat([outputs("bn", CODE), few]), **FEW)
+    (row,) = result.select("decodability", "macro_f1", {"language": "en"})
+    assert "too rare: anger 4, fear 4, joy 4" in row.undefined
+    assert finding(result, "decodable").statement.count("Not decoded: en (fewer than two labels") == 1
+    assert finding(result, "decodable").verdict == "pass"
+    assert finding(decodability(few, **FEW), "decodable").verdict == "undetermined"

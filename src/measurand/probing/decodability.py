@@ -22,8 +22,10 @@ from measurand.probing.decodability_predict import (
 from measurand.probing.decodability_replicates import Of, Predicted, replicate
 from measurand.probing.decodability_rows import (
     Board,
+    NumberTests,
     control_rows,
     curve_rows,
+    number_tests,
     sizes_of,
     system_rows,
 )
@@ -31,6 +33,7 @@ from measurand.probing.decodability_table import LABELS, Corpus, Group, Labels, 
 from measurand.probing.decodability_transfer import Transferred, transfer_rows, transfers
 from measurand.probing.decodability_vectors import vector_rows
 from measurand.result import MeasurandError, Result, Row
+from measurand.sentences import listed
 from measurand.stats.inference import FloatArray, clusters, stream
 
 Progress = Callable[[str, int, int], None]
@@ -115,12 +118,14 @@ def decodability(
         ``count_permuted``) with the `excess` of each system above them, ``union`` (tokens of all systems),
         ``vectors:NAME`` and the systems on the same items, ``matched:NAME``. Under `n_train`: the learning curve and
         its `gain_of_doubling`. Between languages (`train`, `test`): `macro_f1`, `transfer_loss` against the test
-        language's own score, `vocabulary_coverage`. What was left out is counted.
+        language's own score, `vocabulary_coverage`. What was left out is counted, such as items whose label has fewer
+        items (or groups) than folds (`n_rare_label`; of shared labels such a one is left out of all languages). A
+        language is undefined where fewer than two labels are left.
 
     Raises
     ------
     MeasurandError
-        If texts or labels are missing, or a label has fewer items (or groups) than folds.
+        If texts or labels are missing, or no labelled item has an output of every system.
 
     Notes
     -----
@@ -156,22 +161,22 @@ def decodability(
     )
     _check(protocol)
     found, schemes = corpora(as_outputs(outputs), token_unit=token_unit, labels=labels, group=group)
-    decoded = [one for one in found if len(one.classes) > 1]
-    for one in decoded:
-        _refuse_rare(one, n_folds)
+    found, schemes, undecoded = _without_rare(found, schemes, protocol)
+    decoded = [one for one in found if one.language not in undecoded]
     tell = _Told(progress, 1 + sum(1 + len(one.systems) * (2 if refits else 1) for one in decoded))
     crossed = transfers(decoded, protocol)
     tell("transfer between languages")
+    boards = {
+        one.language: _board(one, protocol, [x for x in crossed if x.test == one.language], tell) for one in decoded
+    }
+    tests = number_tests(list(boards.values()))
     rows: list[Row] = []
-    boards: dict[str, Board] = {}
     for one in found:
-        if one not in decoded:
-            reason = f"every labelled item has the label {one.classes[0]}: there is nothing to tell apart"
+        if one.language in undecoded:
             keys = {"language": one.language, "token_unit": token_unit, "split": one.split}
-            rows.append(Row("decodability", keys, "macro_f1", np.nan, undefined=reason))
+            rows.append(Row("decodability", keys, "macro_f1", np.nan, undefined=undecoded[one.language]))
             continue
-        boards[one.language] = board = _board(one, protocol, [x for x in crossed if x.test == one.language], tell)
-        rows += _rows(board, vectors or {})
+        rows += _rows(boards[one.language], vectors or {}, tests)
         tell("decodability", one.language)
     rows += transfer_rows(found, boards, crossed, schemes, protocol)
     return Result(rows, {"decodability": settings_of(protocol) | {"vectors": list(vectors or {})}})
@@ -199,12 +204,12 @@ def _board(corpus: Corpus, protocol: Protocol, crossed: Sequence[Transferred], t
     return Board(corpus, protocol, scores, means, refits)
 
 
-def _rows(board: Board, vectors: Mapping[str, Vectors]) -> list[Row]:
+def _rows(board: Board, vectors: Mapping[str, Vectors], tests: NumberTests) -> list[Row]:
     """Return the rows of one language."""
     return [
         *sizes_of(board),
         *system_rows(board),
-        *control_rows(board),
+        *control_rows(board, tests),
         *rank_rows(board),
         *difference_rows(board),
         *curve_rows(board),
@@ -232,17 +237,49 @@ def _check(protocol: Protocol) -> None:
         raise MeasurandError(f"learning_curve {list(protocol.learning_curve)}; training sizes are 1 or more")
 
 
-def _refuse_rare(corpus: Corpus, n_folds: int) -> None:
-    """Refuse a label that some fold would lack."""
-    units = [np.unique(corpus.redrawn[corpus.label == at]) for at in range(len(corpus.classes))]
-    for name, found in zip(corpus.classes, units, strict=True):
-        if len(found) < n_folds:
-            where = f" of language {corpus.language!r}" if corpus.language else ""
-            raise MeasurandError(
-                f"label {name!r}{where} has {len(found)} {corpus.unit}{'' if len(found) == 1 else 's'} with outputs of "
-                f"all systems; with {n_folds} folds a label needs {n_folds}. Take fewer folds, merge it with another "
-                "label, or leave its label blank so that its items are left out"
-            )
+def _without_rare(
+    found: Sequence[Corpus], schemes: Mapping[str, Sequence[str]], protocol: Protocol
+) -> tuple[list[Corpus], dict[str, list[str]], dict[str, str]]:
+    """Leave out labels that some fold would lack.
+
+    Returns
+    -------
+    (list of Corpus, dict, dict)
+        The corpora, those that cannot be decoded as they were; the labels of each language that are left; language to
+        why it cannot be decoded.
+    """
+    n_folds = protocol.n_folds
+    rare = {
+        one.language: {name: int(n) for name, n in zip(one.classes, one.units_of_labels(), strict=True) if n < n_folds}
+        for one in found
+    }
+    out, left, undecoded = [], {language: list(names) for language, names in schemes.items()}, {}
+    for one in found:
+        gone = rare[one.language]
+        if protocol.labels == "shared":
+            # What one language lacks is left out of all, so that they still have the same labels.
+            names = {name for of_language in rare.values() for name in of_language}
+            units = dict(zip(one.classes, one.units_of_labels().tolist(), strict=True))
+            gone = {name: units[name] for name in one.classes if name in names}
+        if len(one.classes) - len(gone) >= 2:
+            out.append(one.without(gone))
+        else:
+            out.append(one)
+            undecoded[one.language] = _too_few(one, gone, n_folds)
+            continue
+        left[one.language] = [name for name in left[one.language] if name not in gone]
+    return out, left, undecoded
+
+
+def _too_few(corpus: Corpus, gone: Mapping[str, int], n_folds: int) -> str:
+    """Return why a language cannot be decoded."""
+    if len(corpus.classes) == 1:
+        return f"every labelled item has the label {corpus.classes[0]}: there is nothing to tell apart"
+    told = listed([f"{name} {n}" for name, n in gone.items()], most=8)
+    return (
+        f"fewer than two labels have as many {corpus.unit}s with outputs of all systems as there are folds, {n_folds}; "
+        f"too rare: {told}. Take fewer folds, or merge labels"
+    )
 
 
 class _Told:

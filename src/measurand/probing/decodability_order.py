@@ -3,71 +3,82 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from measurand.probing.decodability_replicates import MACRO_F1, Of
 from measurand.probing.decodability_rows import Board
 from measurand.result import Row
-from measurand.sentences import joined
 from measurand.stats import ranks as formulas
-from measurand.stats.inference import average_ranks, holm, t_p, without_dust
-from measurand.stats.replicates import bootstrap_p, simultaneous_low
+from measurand.stats.inference import Exact, FloatArray, average_ranks, holm, t_p, without_dust
+from measurand.stats.replicates import bootstrap_p, max_t
 
-_RANKED: Final = "largest studentised deviation over all pairs, bootstrap of predictions (Romano & Wolf 2005)"
-_RANKED_AGAIN: Final = f"{_RANKED}, standard errors of decoders that are trained again"
+_SETS: Final = "pairs whose adjusted p is below 1 less the confidence (Mogstad et al. 2024)"
+_RANKED: Final = f"{_SETS}; max-T over the bootstrap of predictions (Romano & Wolf 2005)"
+_RANKED_AGAIN: Final = f"{_SETS}; Holm's p of t tests with decoders that are trained again"
 _TIER: Final = "layer of the order that is left: one more than the longest chain of systems that are better"
-#: Adjusted p that so many pairs must be able to get below.
-_SIGNIFICANT: Final = 0.05
+
+
+class _Pairs(NamedTuple):
+    """The differences of every two systems and their tests, decoders as they are and trained again."""
+
+    names: list[tuple[str, str]]
+    points: FloatArray
+    tests: list[Exact]
+    adjusted: FloatArray
+    again: FloatArray
+    adjusted_again: FloatArray
+
+
+def _pairs(board: Board) -> _Pairs:
+    names = list(itertools.combinations(board.corpus.systems, 2))
+    scores = board.scores
+    points = np.array([scores.points[Of(a)][MACRO_F1] - scores.points[Of(b)][MACRO_F1] for a, b in names])
+    points = without_dust(points, largest=1.0)
+    draws = np.column_stack([scores.draws[Of(a)][:, MACRO_F1] - scores.draws[Of(b)][:, MACRO_F1] for a, b in names])
+    tests = [bootstrap_p(float(point), of) for point, of in zip(points, draws.T, strict=True)]
+    raw = np.array([test.p for test in tests])
+    # A difference that is the same in every replicate is judged alone: no deviation of others bears on it.
+    adjusted = np.maximum(np.where(np.isnan(found := max_t(points, draws)), raw, found), raw)
+    if not board.refits:
+        return _Pairs(names, points, tests, adjusted, np.empty(0), np.empty(0))
+    df = board.protocol.refits - 1
+    errors = [board.error(Of(a), Of(b)) for a, b in names]
+    # Two systems whose decoders predict the same throughout have no error to judge a difference of 0 by.
+    again = np.array(
+        [t_p(float(point) / error, df) if error > 0 else 1.0 for point, error in zip(points, errors, strict=True)]
+    )
+    return _Pairs(names, points, tests, adjusted, again, holm(again))
 
 
 def difference_rows(board: Board) -> list[Row]:
     """Return the paired differences of every two systems, with decoders as they are and trained again."""
-    pairs = list(itertools.combinations(board.corpus.systems, 2))
-    if not pairs:
+    if len(board.corpus.systems) < 2:
         return []
-    points, tests = [], []
-    for a, b in pairs:
-        point = float(board.scores.points[Of(a)][MACRO_F1] - board.scores.points[Of(b)][MACRO_F1])
-        draws = board.scores.draws[Of(a)][:, MACRO_F1] - board.scores.draws[Of(b)][:, MACRO_F1]
-        points.append(point)
-        tests.append(bootstrap_p(point, draws))
-    coarse = len(pairs) * tests[0].attainable_p
-    note = "decoders as they are"
-    if coarse >= _SIGNIFICANT:
-        note = joined(note, f"with these replicates Holm over {len(pairs)} pairs cannot get below {coarse:.2g}")
-    adjusted = holm(np.array([test.p for test in tests]))
+    pairs = _pairs(board)
+    note = "decoders as they are; adjusted p by max-T over the pairs"
     rows = []
-    for (a, b), test, p_adjusted in zip(pairs, tests, adjusted, strict=True):
-        keys = board.keys(Of(a), against=b)
-        told: dict[str, Any] = {"p": test.p, "p_adjusted": float(p_adjusted), "attainable_p": test.attainable_p}
-        rows.append(board.difference(Of(a), Of(b), keys, "difference", note, **told))
-    return rows + _again(board, pairs, points)
-
-
-def _again(board: Board, pairs: list[tuple[str, str]], points: list[float]) -> list[Row]:
-    """Return the differences with decoders that are trained again."""
-    if not board.refits:
-        return []
+    for (a, b), test, adjusted in zip(pairs.names, pairs.tests, pairs.adjusted, strict=True):
+        told: dict[str, Any] = {"p": test.p, "p_adjusted": float(adjusted), "attainable_p": test.attainable_p}
+        rows.append(board.difference(Of(a), Of(b), board.keys(Of(a), against=b), "difference", note, **told))
     df = board.protocol.refits - 1
-    errors = [board.error(Of(a), Of(b)) for a, b in pairs]
-    # Two systems whose decoders predict the same throughout have no error to judge a difference of 0 by.
-    p = [t_p(point / error, df) if error > 0 else 1.0 for point, error in zip(points, errors, strict=True)]
-    adjusted = holm(np.array(p))
-    return [
-        board.refitted(
-            board.keys(Of(a), against=b),
-            "difference",
-            Of(a),
-            Of(b),
-            df1=1,
-            df2=df,
-            p=one,
-            p_adjusted=float(p_adjusted),
-        )
-        for (a, b), one, p_adjusted in zip(pairs, p, adjusted, strict=True)
-    ]
+    for (a, b), p, adjusted in zip(pairs.names, pairs.again, pairs.adjusted_again, strict=bool(board.refits)):
+        told = {"df1": 1, "df2": df, "p": float(p), "p_adjusted": float(adjusted)}
+        rows.append(board.refitted(board.keys(Of(a), against=b), "difference", Of(a), Of(b), **told))
+    return rows
+
+
+def _better(board: Board) -> formulas.BoolArray:
+    """Return which system is better than which, by the tests of the pairs: ranks and pairs say the same."""
+    pairs = _pairs(board)
+    adjusted = pairs.adjusted_again if board.refits else pairs.adjusted
+    better = np.zeros((len(board.corpus.systems),) * 2, dtype=bool)
+    first, second = np.triu_indices(len(better), k=1)
+    differs = adjusted < 1 - board.protocol.confidence
+    better[first, second] = differs & (pairs.points > 0)
+    better[second, first] = differs & (pairs.points < 0)
+    return better
 
 
 def rank_rows(board: Board) -> list[Row]:
@@ -76,12 +87,7 @@ def rank_rows(board: Board) -> list[Row]:
     if len(names) < 2:
         return []
     points = np.array([board.scores.points[Of(name)][MACRO_F1] for name in names])
-    draws = np.column_stack([board.scores.draws[Of(name)][:, MACRO_F1] for name in names])
-    errors = None
-    if board.refits:
-        errors = np.array([board.error(Of(a), Of(b)) for a, b in itertools.combinations(names, 2)])
-    low = simultaneous_low(points, draws, confidence=board.protocol.confidence, errors=errors)
-    better = formulas.better_than(low)
+    better = _better(board)
     sets, tier = formulas.rank_sets(better), formulas.layers(better)
     rank = average_ranks(list(without_dust(points, largest=1.0)))
     how = "decoders trained again" if board.refits else "decoders as they are"

@@ -14,9 +14,12 @@ from measurand.probing.findings_decodability_read import system_scores
 from measurand.result import Key, MeasurandError, Result, Row
 from measurand.sentences import joined
 from measurand.stats.inference import FloatArray, clusters, percentile_interval, stream, without_dust
-from measurand.stats.rank_correlation import Correlated, correlation, row_spearman
+from measurand.stats.rank_correlation import Correlated, correlation, row_spearman, spearman_test
 
 REPLICATES: Final = 2000
+#: |rho| from which two orders are the same or opposite, and random orders where there are too many to list.
+_SAME_ORDER: Final = 1 - 1e-12
+_ORDERS: Final = 99_999
 _OVER_SYSTEMS: Final = "Fisher's z over systems, variance (1 + rho^2/2)/(n - 3) (Bonett & Wright 2000)"
 _OVER_ITEMS: Final = "percentile bootstrap of the rated items, these systems and their decodability as they are"
 _VALIDATES: Final = "a criterion that does not order the systems validates nothing; see `measurand audit`"
@@ -58,8 +61,9 @@ def decodability_ratings(
     Result
         Analysis `decodability_ratings`: `spearman` for each criterion, language and rater (blank: the mean over all
         ratings), over the systems that both tables name. Two intervals, since both the systems and the rated items are
-        few: over systems (with p by t, n - 2 degrees of freedom) and over rated items. Undefined below three systems in
-        common, or where either side does not vary.
+        few: over systems (with p by t, n - 2 degrees of freedom) and over rated items. Where the two orders are the
+        same, or opposite, there is no interval over systems, and p is that of a permutation of the systems. `n_systems`
+        of each. Undefined below three systems in common, or where either side does not vary.
 
     Raises
     ------
@@ -143,9 +147,13 @@ def _correlation(keys: Mapping[str, Key], x: FloatArray, table: _Means, confiden
     if found.undefined:
         reason = "all systems have the same decodability" if np.ptp(x) == 0 else "all systems have the same mean rating"
         return [Row("decodability_ratings", keys, "spearman", np.nan, undefined=reason, n_items=n_items)]
-    rows = [_over_systems(keys, found, len(x), n_items, confidence)]
+    rng = stream(seed, "decodability_ratings", *(str(keys[name]) for name in ("criterion", "language", "rater")))
+    note = "systems that both the outputs and the ratings name"
+    rows = [
+        _over_systems(keys, found, x, means, n_items, confidence, seed),
+        Row("decodability_ratings", keys, "n_systems", float(len(x)), note=note),
+    ]
     if n_items > 1:
-        rng = stream(seed, "decodability_ratings", *(str(keys[name]) for name in ("criterion", "language", "rater")))
         drawn = clusters(np.arange(n_items), np.arange(n_items), n_items)
         boards = np.concatenate([table.of(weights) for weights in drawn.replicates(REPLICATES, rng)])
         rhos = row_spearman(np.broadcast_to(x, boards.shape), np.round(boards, 12))
@@ -156,11 +164,25 @@ def _correlation(keys: Mapping[str, Key], x: FloatArray, table: _Means, confiden
     return rows
 
 
-def _over_systems(keys: Mapping[str, Key], found: Correlated, n: int, n_items: int, confidence: float) -> Row:
+def _over_systems(
+    keys: Mapping[str, Key],
+    found: Correlated,
+    x: FloatArray,
+    means: FloatArray,
+    n_items: int,
+    confidence: float,
+    seed: int,
+) -> Row:
     """Return the correlation with its interval and test over systems."""
-    note = f"{n} systems; {_VALIDATES}"
+    note = f"{len(x)} systems; {_VALIDATES}"
     row = Row("decodability_ratings", keys, "spearman", found.value, unit="system", n_items=n_items)
     if found.no_interval:
-        return replace(row, note=f"{note}; no interval over systems: {found.no_interval}")
+        note = f"{note}; no interval over systems: {found.no_interval}"
+        if abs(found.value) < _SAME_ORDER:
+            return replace(row, note=note)
+        # Fisher's z and t have no error where the orders agree throughout; how many orders do is known exactly.
+        rng = stream(seed, "decodability_ratings", "orders")
+        test = spearman_test(x, means, n_draws=_ORDERS, rng=rng)
+        return replace(row, p=test.p, attainable_p=test.attainable_p, note=f"{note}; p by permutation of the systems")
     ends: dict[str, Any] = {"low": found.low, "high": found.high, "confidence": confidence, "method": _OVER_SYSTEMS}
     return replace(row, df1=1, df2=found.df, p=found.p, note=note, **ends)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 
+from measurand.probing.bounds import within
 from measurand.probing.decodability_predict import CURVE_SEEDS, Protocol, sizes
 from measurand.probing.decodability_replicates import (
     ACCURACY,
@@ -18,10 +19,11 @@ from measurand.probing.decodability_replicates import (
     Of,
     Replicated,
 )
-from measurand.probing.decodability_table import Corpus
+from measurand.probing.decodability_table import Corpus, count_features
 from measurand.result import Key, Row
 from measurand.sentences import joined
-from measurand.stats.inference import FloatArray, percentile_interval, t_quantile
+from measurand.stats.inference import Exact, FloatArray, holm, percentile_interval, stream, t_quantile
+from measurand.stats.information import entropy, information_tests
 
 PREDICTIONS: Final = "percentile bootstrap of out-of-fold predictions, mean over seeds"
 REFITTED: Final = "t with the standard deviation of a bootstrap that trains every decoder again"
@@ -30,7 +32,19 @@ REFITTED: Final = "t with the standard deviation of a bootstrap that trains ever
 _HELD: Final = "in simulation a 95 % interval of this kind held"
 HELD_PREDICTIONS: Final = f"{_HELD} 81 to 88 % of the time"
 HELD_REFITTED: Final = f"{_HELD} 97 to 98 % of the time"
-_AS_THEY_ARE: Final = f"decoders as they are: what other training items would change is left out; {HELD_PREDICTIONS}"
+#: The level that was simulated, and what counts as rounding.
+_HELD_AT: Final = 0.95
+_DUST: Final = 1e-9
+_AS_THEY_ARE: Final = "decoders as they are: what other training items would change is left out"
+_NO_WIDTH: Final = (
+    "every replicate has this value: that the interval has no width says nothing of what other items would show"
+)
+_OF_NUMBER: Final = (
+    "p: the information that the number of tokens holds of the label, against labels permuted among the {}s; adjusted "
+    "over all systems and languages (Holm)"
+)
+#: Permutations that test whether the number of tokens tells the label.
+PERMUTATIONS: Final = 2000
 _CONTROLS: Final = {
     "majority": "the largest class is predicted throughout: 1/K x 2p/(1 + p) with its share p",
     "permuted": "labels permuted among the items: what decoders of these outputs get by chance; mean over permutations",
@@ -38,6 +52,9 @@ _CONTROLS: Final = {
     "count_permuted": "the decoder knows the number of tokens alone, and the labels are permuted: its level by chance",
     "union": "tokens of all systems' outputs to an item together",
 }
+
+#: Language and system to p, p_adjusted and attainable_p.
+NumberTests = Mapping[tuple[str, str], Mapping[str, float]]
 
 
 @dataclass(frozen=True)
@@ -87,6 +104,7 @@ class Board:
             return Row("decodability", keys, statistic, point, n_items=self.corpus.n_items, note=note, **of)
         low, high, lost = percentile_interval(draws, confidence=self.protocol.confidence)
         lost_note = f"undefined in {100 * lost:.2g} % of the replicates" if lost else ""
+        note = joined(note, _NO_WIDTH if high - low < _DUST else "")
         return Row(
             "decodability",
             keys,
@@ -101,6 +119,10 @@ class Board:
             note=joined(note, lost_note),
             **of,
         )
+
+    def held(self, text: str) -> str:
+        """Return how often intervals held in simulation, blank where they have another level than was simulated."""
+        return text if abs(self.protocol.confidence - _HELD_AT) < _DUST else ""
 
     def score(self, of: Of, statistic: str, at: int, note: str = "", **more: Key) -> Row:
         """Return the row of one of the scores of a system or control."""
@@ -132,13 +154,16 @@ class Board:
         if b is not None:
             point, refits = point - self.scores.points[b][MACRO_F1], refits - self.refits[b.system]
         half = t_quantile(len(refits) - 1, self.protocol.confidence) * self.error(a, b)
-        note = (
+        note = joined(
             f"{len(refits)} refits with the mean {refits.mean():.4f}: redrawn items are fewer distinct ones to learn "
             "from, so that their spread is used and their centre is not; copies of an item are in one fold; what one "
-            f"assignment to folds adds is taken off; {HELD_REFITTED}"
+            "assignment to folds adds is taken off",
+            self.held(HELD_REFITTED),
+            _NO_WIDTH if half < _DUST else "",
         )
         ends = (float(point - half), float(point + half), self.protocol.confidence, REFITTED, self.corpus.unit)
-        return Row("decodability", keys, statistic, float(point), *ends, self.corpus.n_items, note=note, **of)
+        row = Row("decodability", keys, statistic, float(point), *ends, self.corpus.n_items, note=note, **of)
+        return within(row, 0.0 if b is None else -1.0, 1.0)
 
 
 def sizes_of(board: Board) -> list[Row]:
@@ -149,12 +174,14 @@ def sizes_of(board: Board) -> list[Row]:
         f"{name} {n}"
         for name, n in zip(corpus.classes, np.bincount(corpus.label, minlength=len(corpus.classes)), strict=True)
     )
-    counts = [
+    rare = _rare_note(corpus, board.protocol.n_folds, is_shared=board.protocol.labels == "shared")
+    counts: list[tuple[str, int, str]] = [
         ("n_items", corpus.n_items, ""),
         ("n_labels", len(corpus.classes), of_classes),
         ("n_no_label", corpus.n_no_label, "items left out: their label is blank"),
         ("n_incomplete", corpus.n_incomplete, "items left out: some system has no output to them"),
         ("n_other_label", corpus.n_other_label, "items left out: their label is not one that all languages have"),
+        ("n_rare_label", corpus.n_rare_label, rare),
     ]
     if corpus.group is not None:
         counts.append(("n_groups", len(np.unique(corpus.group)), "folds keep them whole, and they are what is redrawn"))
@@ -166,6 +193,13 @@ def sizes_of(board: Board) -> list[Row]:
     return rows
 
 
+def _rare_note(corpus: Corpus, n_folds: int, *, is_shared: bool) -> str:
+    """Return which labels have too few items or groups for the folds, and how many they have."""
+    what = f"items left out: their label has fewer {corpus.unit}s than the {n_folds} folds"
+    what += ", in this language or another" if is_shared else ""
+    return f"{what} ({', '.join(f'{name} {n}' for name, n in corpus.rare.items())})" if corpus.rare else what
+
+
 def system_rows(board: Board) -> list[Row]:
     """Return the scores of each system: over seeds, by seed, by class, refitted."""
     corpus = board.corpus
@@ -173,7 +207,7 @@ def system_rows(board: Board) -> list[Row]:
     for system in corpus.systems:
         of = Of(system)
         runs = board.scores.runs[of]
-        rows.append(board.score(of, "macro_f1", MACRO_F1, _AS_THEY_ARE))
+        rows.append(board.score(of, "macro_f1", MACRO_F1, joined(_AS_THEY_ARE, board.held(HELD_PREDICTIONS))))
         if board.refits:
             rows.append(board.refitted(board.keys(of), "macro_f1", of))
         rows += [
@@ -207,14 +241,35 @@ def _information(board: Board, of: Of) -> Row:
     Replicates scatter around what the sample's own table holds, uncorrected: they are moved by its correction.
     """
     point, draws = board.scores.points[of], board.scores.draws[of][:, INFORMATION]
+    most = entropy(np.bincount(board.corpus.label).astype(np.float64))
     note = (
-        "bits that the prediction holds of the label, a lower bound of what the output holds; Miller-Madow correction"
+        "bits that the prediction holds of the label, a lower bound of what the output holds; Miller-Madow correction, "
+        f"cut off at what there is to know of these labels, {most:.4g} bits"
     )
-    moved = draws - (point[INFORMATION_PLUGIN] - point[INFORMATION])
-    return board.row(board.keys(of), "mutual_information", float(point[INFORMATION]), moved, note)
+    moved = np.minimum(draws - (point[INFORMATION_PLUGIN] - point[INFORMATION]), most)
+    return board.row(board.keys(of), "mutual_information", min(float(point[INFORMATION]), most), moved, note)
 
 
-def control_rows(board: Board) -> list[Row]:
+def number_tests(boards: Sequence[Board]) -> NumberTests:
+    """Return of each language and system whether the number of tokens tells the label: p, adjusted p, attainable p.
+
+    Labels are permuted among the items (where there are groups, among groups of one size, whole).
+    """
+    found: dict[tuple[str, str], Exact] = {}
+    for board in boards:
+        corpus, names = board.corpus, board.corpus.systems
+        numbers = np.array([count_features(corpus.counts[name]).indices for name in names])
+        rng = stream(board.protocol.seed, "decodability", corpus.language, "number of tokens")
+        tests = information_tests(numbers, corpus.label, group=corpus.group, n_draws=PERMUTATIONS, rng=rng)
+        found |= {(corpus.language, name): test for name, test in zip(names, tests, strict=True)}
+    adjusted = holm(np.array([test.p for test in found.values()]))
+    return {
+        name: {"p": test.p, "p_adjusted": float(one), "attainable_p": test.attainable_p}
+        for (name, test), one in zip(found.items(), adjusted, strict=True)
+    }
+
+
+def control_rows(board: Board, tests: NumberTests) -> list[Row]:
     """Return the floors, the union of systems, and how far each system lies above its floors."""
     rows = [
         board.score(of, "macro_f1", MACRO_F1, _CONTROLS[of.control])
@@ -229,7 +284,11 @@ def control_rows(board: Board) -> list[Row]:
         number = Of(system, "count")
         for floor in (majority, Of(system, "count_permuted")):
             keys = board.keys(number, against=floor.control)
-            rows.append(board.difference(number, floor, keys, "excess", "what the number of tokens tells of the label"))
+            note, test = "what the number of tokens tells of the label", {}
+            if floor != majority:
+                note = joined(note, _OF_NUMBER.format(board.corpus.unit))
+                test = dict(tests[board.corpus.language, system])
+            rows.append(board.difference(number, floor, keys, "excess", note, **test))
     union = Of(control="union")
     if union in board.scores.points:
         points = {system: board.scores.points[Of(system)][MACRO_F1] for system in board.corpus.systems}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from measurand.probing.findings_decodability_crossing import and_ratings, label_schemes, transfers
@@ -17,9 +18,9 @@ from measurand.probing.findings_decodability_read import (
 )
 from measurand.probing.questions import MOST, Answer, Question, Rows, by_system, sentence
 from measurand.result import Finding, Result, Row, Verdict, show_number
-from measurand.sentences import listed, short, spread_of
+from measurand.sentences import listed, short, show_p, spread_of
 
-#: Adjusted p below which two systems differ.
+#: Adjusted p below which the number of tokens tells the label.
 ALPHA: Final = 0.05
 #: Gain in macro-F1 of the last doubling of the training items from which a curve still rises.
 RISING: Final = 0.01
@@ -40,13 +41,14 @@ def decodability_findings(result: Result) -> list[Finding]:
         tokens alone, by the intervals of the paired differences; warn where some do, fail where none does.
         ``decodability-order``: pass where one system alone may be first in every language, fail where no two systems
         are told apart in any, else warn. ``count-leaks-label``: warn where a decoder of the number of tokens lies above
-        the majority floor and above its own level with permuted labels. ``label-schemes``: pass where all languages
+        the majority floor and above its own level with permuted labels, and its p, adjusted over all systems and
+        languages, is below `ALPHA`; undetermined where no p could be. ``label-schemes``: pass where all languages
         have the same labels, warn where they were reduced to the shared ones, fail where scores across languages were
         refused. ``decodability-needs-data``: warn where the last doubling of the training items gained `RISING` or
         more, by an interval that is above 0. ``code-transfers``: pass where the mean loss from one language to another
         is at most `SMALL_LOSS` by its upper limit, fail where it is more by its lower limit, else warn.
-        ``decodability-and-ratings``: pass where rho lies above 0 by the interval over systems, fail where it lies below
-        0, else undetermined. Empty where nothing was decoded.
+        ``decodability-and-ratings``: pass where rho lies above 0 by the interval over systems (where the orders are the
+        same: by p of a permutation), fail where it lies below 0, else undetermined. Empty where nothing was decoded.
 
     Examples
     --------
@@ -93,7 +95,7 @@ def _decodable(rows: Rows) -> Finding:
         "Do not compare systems by decodability where they do not lie above the floors: look at what they write, at "
         "the unit of tokens, and at whether the labels belong to these items."
     )
-    return _by_language(
+    found = _by_language(
         Question("decodable", question, PAPER),
         rows,
         _decodable_in,
@@ -101,6 +103,18 @@ def _decodable(rows: Rows) -> Finding:
         lacking="Nothing was decoded.",
         is_shared=True,
     )
+    return replace(found, statement=" ".join([found.statement, *_left_out(rows)]))
+
+
+def _left_out(rows: Rows) -> list[str]:
+    """Return the labels that were left out as too rare, and the languages that were not decoded."""
+    rare = [row for row in rows.all("n_rare_label") if row.estimate]
+    told = [f"{in_language(str(row.keys.get('language', '')))}{show_number(row.estimate)} {row.note}." for row in rare]
+    if languages(rows):
+        lost = [row for row in rows.all("macro_f1", {"control": "", "train": ""}) if row.undefined]
+        told += [f"Not decoded: {row.keys.get('language', '')} ({row.undefined})." for row in lost]
+    shown = [sentence(one) for one in told[:MOST]]
+    return [*shown, f"The rows have {len(told) - MOST} more of these."] if len(told) > MOST else shown
 
 
 def _decodable_in(rows: Rows, language: str) -> Answer:
@@ -153,9 +167,13 @@ def _order_in(rows: Rows, language: str) -> Answer | None:
     # Where decoders were trained again that is the test to go by: it counts what other training items would change.
     again = [row for row in pairs if row.p is not None and row.df2 is not None]
     tested = again or [row for row in pairs if row.p is not None]
-    apart = sum(row.p_adjusted is not None and row.p_adjusted < ALPHA for row in tested)
-    how = "with decoders trained again" if again else "with decoders as they are"
-    tail = f"{apart} of {len(tested)} pairs differ after Holm, {how}"
+    # The level at which ranks hold: the two rest on the same adjusted p.
+    apart = sum(
+        row.p_adjusted is not None and row.confidence is not None and row.p_adjusted < 1 - row.confidence
+        for row in tested
+    )
+    how = "Holm, with decoders trained again" if again else "max-T, with decoders as they are"
+    tail = f"{apart} of {len(tested)} pairs differ after {how}"
     where = [tiers[name] for name in list(by_system(scores))[:8] if name in tiers]
     if n_tiers == 1:
         return _told("fail", language, f"no order is left among {len(scores)} systems: {tail}.", where)
@@ -186,9 +204,17 @@ def _count_leaks_in(rows: Rows, language: str) -> Answer | None:
     names = list(excess["majority"])
     if not names:
         return None
-    leaking = [name for name in names if all(is_above(of.get(name)) for of in excess.values())]
+    tests = excess["count_permuted"]
+    leaking = [
+        name for name in names if all(is_above(of.get(name)) for of in excess.values()) and _is_told(tests[name])
+    ]
     scores = by_system(rows.all("macro_f1", {"language": language, "control": "count", "seed": ""}))
     where = [of[name] for name in (leaking or names)[:MOST] for of in excess.values() if name in of]
+    every = [row.attainable_p for row in rows.all("excess", {"control": "count", "against": "count_permuted"})]
+    attainable = [one for one in every if one is not None]
+    if attainable and len(attainable) * min(attainable) >= ALPHA:
+        told = "so few orders of the labels are possible that no p could be below .05."
+        return _told("undetermined", language, f"not determined: {told}", where)
     if not leaking:
         who = "no system" if len(names) > 1 else "not"
         most = short(max(row.estimate for row in scores.values()))
@@ -198,13 +224,18 @@ def _count_leaks_in(rows: Rows, language: str) -> Answer | None:
     shown = listed(
         [
             f"{system_of(scores[name])} {short(scores[name].estimate)}, {short(by_chance[name].estimate)} "
-            f"({spread_of(by_chance[name])}) above its level by chance"
+            f"({spread_of(by_chance[name])}) above its level by chance, {show_p(by_chance[name].p_adjusted)} after Holm"
             for name in leaking
         ],
         most=MOST,
     )
     told = f"the number of tokens tells the label for {len(leaking)} of {len(names)} systems: {shown}."
     return _told("warn", language, told, where)
+
+
+def _is_told(row: Row) -> bool:
+    """Return whether the number of tokens tells the label beyond chance, all systems and languages considered."""
+    return row.p_adjusted is not None and row.p_adjusted < ALPHA
 
 
 def _needs_data(rows: Rows) -> Finding:

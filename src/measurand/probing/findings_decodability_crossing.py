@@ -9,6 +9,8 @@ from measurand.probing.questions import MOST, Question, Rows
 from measurand.result import Finding, Row, Verdict, show_number
 from measurand.sentences import listed, share, short, show_p, spread_of
 
+#: p below which orders of systems that are the same, or opposite, are so beyond chance.
+ALPHA: Final = 0.05
 #: Loss in macro-F1 from one language to another that is taken for none.
 SMALL_LOSS: Final = 0.05
 
@@ -92,15 +94,15 @@ def _of_criterion(asked: Question, rows: Rows, criterion: str) -> Finding:
     verdicts = {_of_interval(row) for row in tested}
     verdict: Verdict = verdicts.pop() if len(verdicts) == 1 else "undetermined"
     shown = "; ".join(
-        f"{in_language(str(row.keys.get('language', '')))}rho = {short(row.estimate)} "
-        f"({spread_of(row)}, {show_p(row.p)})"
+        f"{in_language(str(row.keys.get('language', '')))}rho = {short(row.estimate)} ({_shown(row)})"
         for row in tested[:MOST]
     )
     raters = [row.estimate for row in rows.defined("spearman", {"criterion": criterion}) if row.keys.get("rater", "")]
     spread = f" Rater by rater it goes from {short(min(raters))} to {short(max(raters))}." if raters else ""
     word = {"pass": "Yes", "fail": "No, lower ones"}.get(verdict, "Not shown")
-    df = int(tested[0].df2 or 0)
-    statement = f"{word}: {shown}, over {df + 2} systems.{spread}"
+    n = [rows.first("n_systems", {**row.keys}) for row in tested[:1]]
+    over = f", over {show_number(n[0].estimate)} systems" if n[0] is not None else ""
+    statement = f"{word}: {shown}{over}.{spread}"
     remedy = (
         ""
         if verdict == "pass"
@@ -110,7 +112,15 @@ def _of_criterion(asked: Question, rows: Rows, criterion: str) -> Finding:
     return asked.answer(verdict, statement, remedy=remedy, where=tested[:MOST], criterion=criterion)
 
 
+def _shown(row: Row) -> str:
+    """Return the interval and p; of orders that are the same, p by permutation alone."""
+    return f"{spread_of(row)}, {show_p(row.p)}" if row.low is not None else f"{show_p(row.p)} by permutation"
+
+
 def _of_interval(row: Row) -> Verdict:
+    if row.low is None and row.p is not None:
+        beyond: Verdict = "pass" if row.estimate > 0 else "fail"
+        return beyond if row.p < ALPHA else "undetermined"
     if row.low is not None and row.low > 0:
         return "pass"
     return "fail" if row.high is not None and row.high < 0 else "undetermined"
