@@ -166,9 +166,9 @@ def test_the_sentences_for_a_paper_hold_the_numbers_of_the_runs(ran):
         results["next"].select("plan", "cost", {"estimator": "anova", "basis": "lower_limit"}),
         key=lambda row: row.estimate,
     )
-    assert f"costs {sure.estimate:,.0f}: ten raters with 43 of 86 items each" in guide
+    assert f"costs {sure.estimate:,.0f}: ten raters with 48 of 96 items each" in guide
     sizes = [sure.keys[key] for key in ("layout", "at_raters", "at_items_per_rater", "at_items")]
-    assert sizes == ["rotating", 10, 43, 86]
+    assert sizes == ["rotating", 10, 48, 96]
 
 
 @pytest.mark.parametrize("name", NAMES)

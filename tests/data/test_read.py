@@ -147,11 +147,15 @@ GZIP = gzip.compress((HEADER + "".join(f"a{i},R1,{i % 5}\n" for i in range(1000)
 BROKEN = bytearray(GZIP)
 BROKEN[200] ^= 255
 
+LONG = (
+    r"data row 2 \(the header not counted; line 4 of the file\) has 4 cells, the header has 3 \('item', 'rater', "
+    r"'rating'\); the row is 'b', 'R1', '2', '3'\. Quote the cell that contains a comma, or take the extra cell out"
+)
 #: name of the file, its bytes, what the message must say
 BAD_FILES = {
     "empty": ("r.csv", b"", "empty"),
     "white": ("r.csv", b"\n\n", "empty"),
-    "header only": ("r.csv", HEADER.encode(), "no rows; expected a header and one row for each rating"),
+    "header only": ("r.csv", HEADER.encode(), "no rows; expected a header and at least one row below it"),
     "latin-1": ("r.csv", (HEADER + "é,R1,1\n").encode("latin-1"), "byte 0xe9 is not UTF-8; save the file as UTF-8"),
     "late latin-1": ("r.csv", (HEADER + "a,R1,1\n" * 9000 + "é,R1,1\n").encode("latin-1"), "byte 0xe9 is not UTF-8"),
     "UTF-16": ("r.csv", (HEADER + "a,R1,1\n").encode("utf-16"), "not UTF-8"),
@@ -164,11 +168,21 @@ BAD_FILES = {
     "semicolons": ("r.csv", b"item;rater;rating\na;R1;1,5\n", "semicolons: save it with commas as .csv"),
     "tabs in csv": ("r.csv", b"item\trater\trating\na\tR1\t1\n", "tabs: save it"),
     "commas in tsv": ("r.tsv", (HEADER + "a,R1,1\n").encode(), "commas: save it"),
-    "long row": ("r.csv", (HEADER + "a,R1,1\nb,R1,2,3\n").encode(), r"3 cells of the header.*line 3, saw 4"),
-    "long first row": ("r.csv", (HEADER + "a,R1,1,9\n").encode(), "3 cells of the header"),
-    "short row": ("r.csv", (HEADER + "a,R1,1\nb,R1\nc,R1,2\n").encode(), "row 2.*3 cells of the header"),
-    "cut off": ("r.csv", (HEADER + "a,R1,1\nb,R").encode(), "row 2.*3 cells of the header"),
-    "open quote": ("r.csv", (HEADER + 'a,"R1,1\nb,R1,2\n').encode(), "3 cells of the header"),
+    "long row": ("r.csv", (HEADER + "a,R1,1\n\nb,R1,2,3\n").encode(), LONG),
+    "long first row": ("r.csv", (HEADER + "a,R1,1,9\n").encode(), r"data row 1 \(.*; line 2 .*4 cells"),
+    "two lines in a cell": (
+        "r.csv",
+        (HEADER + '"a\nb",R1,1\nc,R1,1,2\n').encode(),
+        "data row 2 .*; line 4 of the file",
+    ),
+    "comma in a cell": ("r.tsv", b"item\trater\trating\na\tR\t1\t1\n", "Quote the cell that contains a tab"),
+    "short row": (
+        "r.csv",
+        (HEADER + "a,R1,1\nb,R1\nc,R1,2\n").encode(),
+        r"data row 2 .*has 2 cells, the header has 3 \('item'.*is 'b', 'R1'",
+    ),
+    "cut off": ("r.csv", (HEADER + "a,R1,1\nb,R").encode(), "data row 2 .*copy the file again if it was cut off"),
+    "open quote": ("r.csv", (HEADER + 'a,"R1,1\nb,R1,2\n').encode(), "data row 1 .*close the quote that was left open"),
     "open quote in the header": ("r.csv", ('"' + HEADER + "a,R1,1\n" * 30_000).encode(), "quote"),
     "column twice": ("r.csv", b"item,rater,rating,rating\na,R1,1,2\n", "column 'rating' occurs twice"),
     "no gzip": ("r.csv.gz", (HEADER + "a,R1,1\n").encode(), "not a complete gzip file"),

@@ -69,7 +69,11 @@ BROKEN = {
     "pickled array": ("v.npy", pickled, "Python objects, which are not read"),
     "pickled ids": ("v.npz", pickled_ids, "Python objects, which are not read"),
     "no ids": ("v.npy", lambda path: np.save(path, VALUES), r"no ids\. Give the items in a text file beside it"),
-    "no vectors": ("v.npz", lambda path: np.savez(path, x=VALUES), "no array 'vectors'; the archive holds 'x'"),
+    "no vectors": (
+        "v.npz",
+        lambda path: np.savez(path, x=VALUES),
+        r"no array 'vectors'; the archive holds 'x' \(4 x 2\)\. It needs",
+    ),
     "not numpy": ("v.npy", lambda path: path.write_bytes(b"hello"), "not a readable NumPy file|Python objects"),
     "not an archive": ("v.npz", lambda path: path.write_bytes(b"PK\x03\x04oops"), "not a readable NumPy file"),
     "array called npz": ("v.npz", lambda path: path.write_bytes(npy_bytes()), "not an archive of arrays"),
@@ -114,8 +118,11 @@ def test_arrays_that_are_no_vectors_of_items_are_refused_with_the_place(values, 
 
 
 TABLES = {
-    "ragged": (pd.DataFrame({"item": ["a", "b"], "vector": [[1.0, 2], [1.0]]}), "vector of row 2 has 1 numbers, that"),
-    "blank cell": (pd.DataFrame({"item": ["a", "b"], "vector": [[1.0, 2], None]}), "vector of row 2 has no list"),
+    "ragged": (
+        pd.DataFrame({"item": ["a", "b"], "vector": [[1.0, 2], [1.0]]}),
+        "vector of data row 2 has 1 number, that of data row 1 2",
+    ),
+    "blank cell": (pd.DataFrame({"item": ["a", "b"], "vector": [[1.0, 2], None]}), "vector of data row 2 has no list"),
     "text column": (pd.DataFrame({"item": ["a"], "d0": [1.0], "language": ["bn"]}), "'language' holds no numbers"),
     "no item": (pd.DataFrame({"d0": [1.0]}), "no column 'item'; the table has 'd0'"),
 }

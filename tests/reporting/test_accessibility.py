@@ -16,7 +16,7 @@ from reporting.test_examples_page import made, whole
 
 #: Fetched by `make test`; it is not part of this project.
 AXE = next(iter(sorted(Path(__file__).parents[2].glob(".cache/axe-core*/axe.min.js"))), None)
-needs_axe = pytest.mark.skipif(AXE is None, reason="no .cache/axe-core*/axe.min.js to check the pages with: make test fetches it")
+needs_axe = pytest.mark.skipif(AXE is None, reason="no .cache/axe-core*/axe.min.js: make test fetches it")
 
 RUN = """
 doc.querySelectorAll("details").forEach(d => d.open = true);

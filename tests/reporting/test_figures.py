@@ -75,6 +75,20 @@ def test_saved_figures_have_fixed_colours(complete, tmp_path):
     assert [one.name for one in tmp_path.iterdir()] == ["figure.svg"]
 
 
+@pytest.mark.parametrize("name", ["front.png", "front", "front.svg.pdf"])
+def test_a_figure_is_saved_under_no_name_that_says_another_kind(complete, tmp_path, name):
+    with pytest.raises(MeasurandError, match=r"a figure is SVG, its name ends in \.svg; save front"):
+        plot(complete, figure="components").save(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_figure_for_a_folder_that_is_not_there_is_refused_by_the_name_of_the_folder(complete, tmp_path):
+    with pytest.raises(MeasurandError) as refused:
+        plot(complete, figure="components").save(tmp_path / "none" / "f.svg")
+    assert f"there is no folder {tmp_path / 'none'}; make it first" in str(refused.value)
+    assert ".part" not in str(refused.value)
+
+
 def test_first_figure_that_can_be_drawn(complete):
     assert plot(complete) == plot(complete, figure="decision")
     assert plot(complete["components"]) == plot(complete["components"], figure="components")

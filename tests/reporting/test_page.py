@@ -6,7 +6,7 @@ from html_page import Page
 from measurand.reporting import Plot, render_html, report
 from measurand.reporting.figures import available
 from measurand.reporting.view import View
-from measurand.result import Finding, Result, Row, show_number
+from measurand.result import Finding, MeasurandError, Result, Row, show_number
 
 REPRODUCE = {"command": "measurand audit 'a b.csv' --scale 1:5", "seed": "0", "input": "a b.csv: sha256 00ff"}
 
@@ -166,7 +166,7 @@ def test_report_writes_whole_or_not_at_all(complete, tmp_path):
     text = report(complete, out=out)
     assert out.read_text(encoding="utf-8") == text
     assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
-    with pytest.raises(OSError, match="nowhere"):
+    with pytest.raises(MeasurandError, match=r"there is no folder .*nowhere; make it first"):
         report(complete, out=tmp_path / "nowhere" / "report.html")
 
 

@@ -1,5 +1,6 @@
 """Figures of probes: which there are, the same every time, names that are only text, what is left out is said."""
 
+import re
 import xml.etree.ElementTree as ET
 from itertools import pairwise
 
@@ -87,9 +88,32 @@ def test_curves_of_names_that_differ_late_can_be_told_apart():
 
 def test_the_legend_names_the_union_where_there_is_one():
     result = a_probe()
-    assert "union" in texts(plot(result, figure="decodability").svg)
+    assert texts(plot(result, figure="decodability").svg).count("all systems together") == 3
     alone = Result([one for one in result.rows if one.keys.get("control") != "union"])
-    assert "union" not in texts(plot(alone, figure="decodability").svg)
+    assert "all systems together" not in texts(plot(alone, figure="decodability").svg)
+
+
+@pytest.mark.parametrize("length", [1, 8, 20, 36, 80])
+@pytest.mark.parametrize("languages", [["English"], ["English", "Bangla"]])
+def test_all_words_of_the_figure_of_decodability_stand_inside_it(length, languages):
+    result = a_probe([f"{n}".zfill(length) for n in range(3)], languages)
+    svg = plot(result, figure="decodability").svg
+    width = float(re.search(r'viewBox="0 0 ([\d.]+)', svg).group(1))
+    root = ET.fromstring(svg)  # noqa: S314 - made here
+    found = 0
+    for node in root.iter(f"{SVG}text"):
+        at = re.search(r"translate\(([-\d.]+)", node.get("transform", "")) or re.search(r"([-\d.]+)", node.get("x", ""))
+        text = "".join(t for t in [node.text or ""])
+        wide = 0.6 * 8.5 * len(text)
+        start = {"end": -wide, "middle": -wide / 2}.get(_anchor(node), 0.0) + float(at.group(1))
+        assert start >= -1, (text, start)
+        assert start + wide <= width + 1, (text, start)
+        found += 1
+    assert found > 8
+
+
+def _anchor(node):
+    return (re.search(r"text-anchor: ?(\w+)", node.get("style", "")) or [None, "start"])[1]
 
 
 def test_the_axis_of_splits_ends_where_macro_f1_does():

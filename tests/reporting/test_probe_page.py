@@ -1,5 +1,6 @@
 """Pages, Markdown and screens of probes: one result with everything in it, and those that lack a part."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -148,7 +149,7 @@ def test_a_screen_holds_its_lines(everything, hostile, width):
         lines = render_summary(result, width=width, color=False).splitlines()
         assert max(map(cell_len, lines)) <= width
         if width == 100:
-            assert len(lines) <= 44
+            assert len(lines) <= 45
     assert "macro-F1 Bangla" in render_summary(everything, width=100, color=False)
 
 
@@ -175,6 +176,25 @@ def test_the_verdict_says_what_fails_before_what_warns():
         "Splitting row by row puts items on both sides and adds 0.050 [0.020, 0.080] to macro-F1; 20 % of the outputs "
         "are not as long as was asked for."
     )
+
+
+def test_a_number_without_an_interval_has_no_empty_brackets():
+    rows = [Row("leakage", {"ratio": 0.8}, "optimism", 0.05), Row("units", {"unit_of_length": "emoji"}, "mean", 2.0)]
+    said = lead(Probe(Result(rows, {}, [Finding("row-split-leaks", "?", "warn", ".")])))
+    assert "a gain of macro-F1 is not shown (0.05)." in said[0]
+
+
+def test_two_languages_have_ranks_on_the_screen():
+    keys = {"token_unit": "emoji", "split": "row"}
+    rows = []
+    for place, language in enumerate(("English", "Bangla")):
+        for system in ("A", "B"):
+            of = keys | {"language": language, "system": system}
+            rows.append(Row("decodability", of, "macro_f1", 0.4, 0.3, 0.5))
+            rows.append(Row("decodability", of, "rank", 1.0, 1.0, 2.0 - place))
+    lines = render_summary(Result(rows), width=100, color=False).splitlines()
+    (line,) = [line for line in lines if line.startswith("A ")]
+    assert re.search(r"\] +1 to 2 .*\] +1$", line)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,9 @@ from measurand.result import MeasurandError
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _SUFFIXES = ".csv, .tsv, .jsonl or .parquet (also .gz)"
+#: Cells of a row, and characters of a cell, that a message shows.
+_MOST = 6
+_LONGEST = 24
 
 
 def read_table(source: Any) -> pd.DataFrame:
@@ -44,7 +47,7 @@ def read_table(source: Any) -> pd.DataFrame:
     else:
         frame = _read_frame(source)
     if frame.shape[1] == 0 or len(frame) == 0:
-        raise MeasurandError(f"{_name(source)}: no rows; expected a header and one row for each rating")
+        raise MeasurandError(f"{_name(source)}: no rows; expected a header and at least one row below it")
     names = [str(column) for column in frame.columns]
     if len(set(names)) < len(names):
         twice = sorted({name for name in names if names.count(name) > 1})
@@ -120,19 +123,40 @@ def _refuse_nul(path: Path) -> None:
                 )
 
 
-def _refuse_short(path: Path, delimiter: str, n_cells: int) -> None:
-    """Refuse rows that end before the header does: the reader would take what is not there for blank cells."""
+def _refuse_ragged(path: Path, delimiter: str, header: list[str]) -> None:
+    """Refuse the first row with more or fewer cells than the header: nobody knows which of its cells is which."""
     number = 0
     with _open(path) as file:
         rows = csv.reader(file, delimiter=delimiter)
         next(row for row in rows if row)
+        start = rows.line_num + 1
         for row in rows:
             number += bool(row)
-            if row and len(row) < n_cells:
+            if row and len(row) != len(header):
                 raise MeasurandError(
-                    f"{path}: data row {number} has {len(row)} of the {n_cells} cells of the header; "
-                    "mend it, or copy the file again if it was cut off"
+                    f"{path}: data row {number} (the header not counted; line {start} of the file) has "
+                    f"{_cells(len(row))}, the header has {len(header)} ({_shown(header)}); the row is {_shown(row)}. "
+                    f"{_mend(row, len(header), delimiter)}"
                 )
+            start = rows.line_num + 1
+
+
+def _cells(number: int) -> str:
+    return f"{number} cell{'' if number == 1 else 's'}"
+
+
+def _shown(cells: list[str]) -> str:
+    """Return the first cells of a row, each cut, as a message has them."""
+    told = ", ".join(repr(cell if len(cell) <= _LONGEST else f"{cell[: _LONGEST - 1]}…") for cell in cells[:_MOST])
+    return told + (", …" if len(cells) > _MOST else "")
+
+
+def _mend(row: list[str], n_cells: int, delimiter: str) -> str:
+    if any("\n" in cell for cell in row):
+        return "One of its cells goes over several lines: close the quote that was left open"
+    if len(row) < n_cells:
+        return "Give it all cells, blank ones too, or copy the file again if it was cut off"
+    return f"Quote the cell that contains {'a tab' if delimiter != ',' else 'a comma'}, or take the extra cell out"
 
 
 def _read_delimited(path: Path, delimiter: str) -> pd.DataFrame:
@@ -140,7 +164,7 @@ def _read_delimited(path: Path, delimiter: str) -> pd.DataFrame:
     with _open(path) as file:
         header = next(csv.reader(file, delimiter=delimiter), None)
     if not header or not any(cell.strip() for cell in header):
-        raise MeasurandError(f"{path}: the file is empty; expected a header and one row for each rating")
+        raise MeasurandError(f"{path}: the file is empty; expected a header and rows below it")
     if len(header) == 1:
         other = next(
             (name for mark, name in ((";", "semicolons"), ("\t", "tabs"), (",", "commas")) if mark in header[0]), ""
@@ -169,13 +193,14 @@ def _read_delimited(path: Path, delimiter: str) -> pd.DataFrame:
                 low_memory=False,
             )
         except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
+            # Read again by a reader that can say where; what it does not find, either, is a quote that never ends.
+            _refuse_ragged(path, delimiter, header)
             reason = " ".join(str(error).replace("Error tokenizing data. C error:", "").split())
             raise MeasurandError(
-                f"{path}: not every row has the {len(header)} cells of the header ({reason}); "
-                "quote cells that contain the delimiter"
+                f"{path}: not every row has the {len(header)} cells of the header ({reason}); is a quote left open?"
             ) from error
     if (frame.iloc[:, -1] == "").any():
-        _refuse_short(path, delimiter, len(header))
+        _refuse_ragged(path, delimiter, header)
     return frame
 
 

@@ -21,6 +21,10 @@ ROLES: Final = ("language", "label", "group", "parallel")
 
 #: Numbers of one block that is looked through at a time; a file that is read from disk never is in memory as a whole.
 _BLOCK: Final = 2**22
+_NEEDED: Final = (
+    "It needs the array 'vectors' (a row of numbers for each item) and 'ids' (the items, as text); save it again as "
+    "numpy.savez(path, vectors=..., ids=...)"
+)
 _IDS: Final = "Give the items in a text file beside it ({stem}.ids.txt, one a line; or {stem}.ids.csv, column item)"
 
 
@@ -199,8 +203,7 @@ def _load(path: Path, *, is_archive: bool) -> tuple[npt.NDArray[Any], tuple[str,
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise MeasurandError(f"{path}: not an archive of arrays; save it with numpy.savez, or name it .npy")
             if "vectors" not in archive.files:
-                there = ", ".join(map(repr, archive.files)) or "nothing"
-                raise MeasurandError(f"{path}: no array 'vectors'; the archive holds {there}")
+                raise MeasurandError(f"{path}: no array 'vectors'; the archive holds {_held(archive)}. {_NEEDED}")
             found = _ids(archive["ids"]) if "ids" in archive.files else None
             return archive["vectors"], found
     except FileNotFoundError as error:
@@ -214,6 +217,19 @@ def _load(path: Path, *, is_archive: bool) -> tuple[npt.NDArray[Any], tuple[str,
                 " as a float array and ids as an array of text"
             ) from error
         raise MeasurandError(f"{path}: not a readable NumPy file ({' '.join(str(error).split())[:200]})") from error
+
+
+def _held(archive: np.lib.npyio.NpzFile) -> str:
+    """Return the arrays of an archive with their shapes, for a message."""
+    told = []
+    for name in archive.files[:8]:
+        try:
+            shape = " x ".join(map(str, archive[name].shape)) or "one value"
+        except ValueError:  # Python objects, which are not read
+            shape = "Python objects"
+        told.append(f"{name!r} ({shape})")
+    more = f" and {len(archive.files) - 8} more" if len(archive.files) > 8 else ""
+    return ", ".join(told) + more if told else "nothing"
 
 
 def _beside(path: Path) -> tuple[str, ...] | None:
@@ -266,9 +282,10 @@ def _of_frame(table: pd.DataFrame, name: str, given: tuple[str, ...] | None, whe
         cells = [np.asarray(cell) for cell in table["vector"]]
         shapes = [cell.shape for cell in cells]
         if odd := [row for row, shape in enumerate(shapes) if shape != shapes[0]]:
-            found = "no list" if len(shapes[odd[0]]) != 1 else f"{shapes[odd[0]][0]} numbers"
+            size = shapes[odd[0]][0] if len(shapes[odd[0]]) == 1 else None
+            found = "no list" if size is None else f"{size} number{'' if size == 1 else 's'}"
             raise MeasurandError(
-                f"{where}: the vector of row {odd[0] + 1} has {found}, that of row 1 "
+                f"{where}: the vector of data row {odd[0] + 1} has {found}, that of data row 1 "
                 f"{len(cells[0]) if shapes[0] else 'none'}; all have the same"
             )
         return Vectors(name, given, _numbers(np.stack(cells), where))

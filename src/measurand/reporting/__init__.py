@@ -65,6 +65,8 @@ def report(
 
     Raises
     ------
+    MeasurandError
+        If there is no folder for `out`.
     OSError
         If `out` cannot be written.
 

@@ -108,9 +108,9 @@ def _rule(rule: Mapping[str, Any]) -> str:
     example = rule.get("example", ())
     told = [
         "a rating of every criterion" if rule.get("keys") == "all" else "ratings of any of the criteria",
-        f"exactly {n} ratings" if n is not None else "",
+        f"exactly {plural(n, 'rating')}" if n is not None else "",
         "zeros allowed" if rule.get("zeros") else "no zeros",
-        f"at most {most} ratings other than 0" if most is not None else "",
+        f"at most {plural(most, 'rating')} other than 0" if most is not None else "",
         "keys, types, range and duplicates are checked before a reply is accepted"
         if rule.get("is_strict")
         else "pairs are counted and zeros looked for, no more",

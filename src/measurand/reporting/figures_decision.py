@@ -66,7 +66,7 @@ def decision(view: View, criterion: str) -> Plot:
         title = "How reliable the ranking is, and would be"
         here = view.here(criterion, "g", main)
         description = "G against the number of raters and of items." + (
-            f" Here it is {show_number(here.estimate)} {show_interval(here)}."
+            f" Here it is {show_number(here.estimate)} {show_interval(here)}".rstrip() + "."
             if here is not None and not here.undefined
             else ""
         )

@@ -246,7 +246,7 @@ def error_shares(view: Plan, criterion: str = "") -> Plot:
         if len(every) > len(shown):
             caption += f" Shown are the first {len(shown)} of {len(every)}."
         first = shown[0]
-        description = f"{_of(first)} has {show_number(first.estimate)} {show_interval(first)} of it."
+        description = " ".join(f"{_of(first)} has {show_number(first.estimate)} {show_interval(first)} of it.".split())
         svg = to_svg(drawing, labels, name="error-shares", title=titled(title, criterion), description=description)
     return Plot(svg, title, caption)
 

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from measurand.reporting.figures_lines import CHARACTER, limits, look, name, point, spread
+from measurand.reporting.figures_parts import ROW, Entry, legend, legend_rows
 from measurand.reporting.probe_view import Probe, best_first, is_main
 from measurand.reporting.svg import BLUE, GRID, INK, MUTED, WIDTH, Labels, Plot, style, to_svg
 from measurand.reporting.words import called, clean, distinct, plural
@@ -23,8 +24,6 @@ _CURVE: Final = 18
 #: Inches that a panel of curves needs.
 _NARROWEST: Final = 1.2
 _UNION: Final = "all systems together"
-#: Inches that the legend needs.
-_LEGEND: Final = 5.9
 
 
 def _boards(view: Probe, most: int | None = _MOST_SYSTEMS) -> dict[Key, list[Row]]:
@@ -51,9 +50,11 @@ def decodability(view: Probe) -> Plot:
 
     boards = dict(list(_boards(view).items())[:_MOST_LANGUAGES])
     names = [*dict.fromkeys(row.keys["system"] for rows in boards.values() for row in rows), _UNION]
-    size = min(distinct(names, _NAME, _LONGEST), max(len(clean(one)) for one in names))
+    # The name of the row of all systems is whole: names from the data may be cut in their middle, words of ours not.
+    size = max(min(distinct(names, _NAME, _LONGEST), max(len(clean(one)) for one in names)), len(_UNION))
     left = (size + 2) * CHARACTER / WIDTH
-    line, below = 0.24, 0.75
+    signs = legend_rows(_signs(with_union=_has_union(view)))
+    line, below = 0.24, 0.5 + ROW * len(signs)
     head = 0.42 if len(boards) > 1 else 0.12
     tall = [line * (len(rows) + 1) for rows in boards.values()]
     height = sum(tall) + head * len(boards) + below
@@ -78,9 +79,7 @@ def decodability(view: Probe) -> Plot:
         for axes in panels:
             limits(axes, every, low=0.0, high=1.0)
         panels[-1].set_xlabel("macro-F1", fontsize=8.5)
-        # The legend starts under the names: it needs more room than a narrow panel has.
-        start = min(left, 1 - _LEGEND / WIDTH)
-        _legend(drawing.add_axes((start, 0.0, 0.97 - start, 0.28 / height)), with_union=_has_union(view))
+        legend(drawing, signs, height)
         caption = (
             "Points are what a decoder tells of the labels from each system's outputs, lines their intervals (items "
             "redrawn). Floors: the dashed line is the largest class throughout, crosses are permuted labels, open "
@@ -122,28 +121,24 @@ def _board(axes: Axes, labels: Labels, view: Probe, rows: list[Row], size: int) 
     return ends
 
 
-def _legend(axes: Axes, *, with_union: bool) -> None:
-    axes.set_axis_off()
-    axes.set_xlim(0, 1)
-    axes.set_ylim(0, 1)
+def _signs(*, with_union: bool) -> list[Entry]:
+    """Return the entries of the legend."""
+    marks = [("o", BLUE, "system"), ("x", MUTED, "labels permuted"), ("^", MUTED, "number of tokens alone")]
+    marks += [("D", INK, "all systems together")] if with_union else []
     entries = [
-        ("o", BLUE, "system"),
-        ("x", MUTED, "labels permuted"),
-        ("^", MUTED, "number of tokens alone"),
-        ("", INK, "largest class"),
-        *([("D", INK, "union")] if with_union else []),
+        Entry(
+            {
+                "color": colour,
+                "marker": marker,
+                "markersize": 5,
+                "markerfacecolor": colour if marker == "o" else "none",
+                "linestyle": "none",
+            },
+            words,
+        )
+        for marker, colour, words in marks
     ]
-    # Each entry takes the room of its words: the axes are as wide as the panel, whose width is in inches here.
-    figure_width = axes.get_position().width * WIDTH
-    x = 0.0
-    for marker, colour, words in entries:
-        if marker:
-            face = colour if marker == "o" else "none"
-            axes.plot([x + 0.01], [0.5], color=colour, marker=marker, markersize=5, markerfacecolor=face, clip_on=False)
-        else:
-            axes.plot([x - 0.005, x + 0.025], [0.5, 0.5], color=colour, linestyle="--", linewidth=1.0, clip_on=False)
-        axes.text(x + 0.035, 0.5, words, va="center", fontsize=8.5)
-        x += 0.065 + len(words) * CHARACTER * 0.93 / figure_width
+    return [*entries, Entry({"color": INK, "linestyle": "--", "linewidth": 1.0}, "largest class")]
 
 
 def learning(view: Probe) -> Plot:

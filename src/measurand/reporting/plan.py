@@ -125,8 +125,9 @@ def _found(view: Plan, criterion: str) -> str:
     if least is None or least.undefined:
         return ""
     power = f"{100 * float(view.settings('power').get('power', 0.8)):g} %"
+    ends = f" ({spread_of(least)})" if spread_of(least) else ""
     said = (
-        f"Two systems must differ by {short(least.estimate)} ({spread_of(least)}) for this panel to find it with "
+        f"Two systems must differ by {short(least.estimate)}{ends} for this panel to find it with "
         f"{power} power, items and raters being random"
     )
     designs = view.designs(criterion, "", analysis="power")

@@ -74,7 +74,8 @@ def sections(view: Probe) -> list[Section]:
         else:
             blocks.append(Fold(called(shorten(language, 60)), parts, is_open=place == 1, id=f"decodability-{place}"))
     if len(languages) > _MOST_LANGUAGES:
-        more = f"{len(languages) - _MOST_LANGUAGES} more languages are in tables/decodability.csv."
+        further = len(languages) - _MOST_LANGUAGES
+        more = f"{plural(further, 'more language is', 'more languages are')} in tables/decodability.csv."
         blocks.append(Text(more, small=True))
     blocks += [*_learning(view), *probe_transfer.transfer(view), *probe_transfer.ratings(view)]
     return [Section("decodability", "What survives of the labels: decodability", blocks)]
@@ -171,7 +172,7 @@ def _floors(view: Probe, base: dict[str, Key], board: Sequence[Row]) -> list[Blo
         "the outputs tell beyond each, with intervals over items (paired)."
     )
     table = without_empty("Each system above its own floors", columns, rows, [note])
-    return [folded(f"Each system above its own floors: {len(rows)} systems", table)]
+    return [folded(f"Each system above its own floors: {plural(len(rows), 'system')}", table)]
 
 
 def _yardsticks(view: Probe, base: dict[str, Key]) -> list[Block]:
@@ -215,10 +216,11 @@ def _differences(view: Probe, base: dict[str, Key], board: Sequence[Row]) -> lis
     heads = ("Difference", "Decoders trained again", "p", "p (Holm)")
     columns = [Column("System"), Column("minus"), *(Column(name, is_number=True) for name in heads)]
     how = "decoders trained again" if has_refits else "decoders as they are"
-    notes = [f"{told} of {len(rows)} pairs are told apart (p below .05 after Holm); p is of {how}."]
+    verb = "is" if told == 1 else "are"
+    notes = [f"{told} of {plural(len(rows), 'pair')} {verb} told apart (p below .05 after Holm); p is of {how}."]
     notes += rest(len(rows), "decodability", "pairs")
     table = without_empty("Paired differences of macro-F1", columns, rows[:MOST], notes)
-    return [folded(f"{len(rows)} pairs of systems, {told} told apart", table)]
+    return [folded(f"{plural(len(rows), 'pair')} of systems, {told} told apart", table)]
 
 
 def _classes(view: Probe, base: dict[str, Key], board: Sequence[Row]) -> list[Block]:

@@ -70,7 +70,8 @@ def sections(view: Probe) -> list[Section]:
         else:
             blocks.append(Part(f"leakage-{place}", called(shorten(language, 60)), 3, parts))
     if len(languages) > _MOST_LANGUAGES:
-        more = f"{len(languages) - _MOST_LANGUAGES} more languages are in tables/leakage.csv."
+        further = len(languages) - _MOST_LANGUAGES
+        more = f"{plural(further, 'more language is', 'more languages are')} in tables/leakage.csv."
         blocks.append(Text(more, small=True))
     blocks += [*_orders(view, languages), *_texts(view, languages)]
     return [Section("leakage", "Do splits share items? Leakage", blocks)]
@@ -157,7 +158,7 @@ def _systems(view: Probe, language: Key, *, is_folded: bool) -> list[Block]:
     columns = [Column("System"), *(Column(name, is_number=True) for name in heads)]
     caption = f"System by system, {100 * float(usual):g} % of the rows in training"
     table = without_empty(caption, columns, rows, rest(len(found), "leakage", "systems"))
-    return [folded(f"System by system: {len(found)} systems", table, most=0 if is_folded else MOST_OPEN)]
+    return [folded(f"System by system: {plural(len(found), 'system')}", table, most=0 if is_folded else MOST_OPEN)]
 
 
 def _orders(view: Probe, languages: Sequence[Key]) -> list[Block]:

@@ -22,11 +22,14 @@ _SIZES: Final = {
 }
 #: What was left out or is not there, over all systems.
 _LEFT_OUT: Final = {
-    "n_repeats": "later repeats of a cell were left out",
-    "n_controls": "outputs to controls were left out",
-    "n_many_labels": "outputs to items with several labels were left out",
-    "n_without_label": "items have no label",
-    "n_without_language": "items have no language",
+    "n_repeats": ("later repeat of a cell was left out", "later repeats of a cell were left out"),
+    "n_controls": ("output to controls was left out", "outputs to controls were left out"),
+    "n_many_labels": (
+        "output to an item with several labels was left out",
+        "outputs to items with several labels were left out",
+    ),
+    "n_without_label": ("item has no label", "items have no label"),
+    "n_without_language": ("item has no language", "items have no language"),
 }
 #: What else is counted of each output, as heads of columns and as what no system has.
 _CONTENTS: Final = {
@@ -66,13 +69,13 @@ def _sizes(view: Probe) -> list[Block]:
     for name, words in _LEFT_OUT.items():
         row = view.get("outputs", name)
         if row is not None and row.estimate:
-            remarks.say(f"{show_number(row.estimate)} {words}.")
+            remarks.say(f"{plural(int(row.estimate), *words)}.")
     by = {name: [view.get("outputs", name, {"system": system}) for system in systems] for name in _SIZES}
     sizes = {name: {None if row is None else row.estimate for row in rows} for name, rows in by.items()}
     if all(len(found) == 1 for found in sizes.values()) and sizes["n_missing"] | sizes["n_empty"] == {0.0}:
         each = f"Each of {plural(len(systems), 'system')} has" if len(systems) > 1 else "There is"
-        items = show_number(next(iter(sizes["n_items"])))
-        said = f"{each} an output to each of {items} items{_languages(view)}; none is missing, none blank."
+        items = plural(int(next(iter(sizes["n_items"])) or 0), "item")
+        said = f"{each} an output to each of {items}{_languages(view)}; none is missing, none blank."
         return [Text(" ".join([said, *remarks.all()]))]
     rows = [
         [view.named(system), *(cells.plain(by[name][place]) for name in _SIZES)]
@@ -81,7 +84,7 @@ def _sizes(view: Probe) -> list[Block]:
     columns = [Column("System"), *(Column(words, is_number=True) for words in _SIZES.values())]
     notes = [*remarks.all(), *rest(len(systems), "outputs", "systems")]
     table = without_empty("Sizes by system", columns, rows, notes)
-    return [folded(f"Sizes of {len(systems)} systems", table)]
+    return [folded(f"Sizes of {plural(len(systems), 'system')}", table)]
 
 
 def _languages(view: Probe) -> str:

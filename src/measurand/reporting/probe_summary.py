@@ -41,21 +41,22 @@ def probe_table(view: Probe, width: int) -> list[str]:
     # Names that differ late need room: then intervals go.
     wide = distinct(systems[:_MOST], _NAME, _LONGEST)
     with_intervals = len(shown) < 2 or (len(shown) == 2 and wide <= _NAME)
+    ranks = {(system, language): _ranks(view, system, language) for system in systems[:_MOST] for language in shown}
+    has_ranks = len(shown) < 3 and any(text != "–" for text in ranks.values())
+    # Ranks of two languages take the room of the interval of the lengths.
+    of_lengths = 1 + (with_intervals and not (has_ranks and len(shown) == 2))
     head = ["system"]
     for language in shown:
         head.append(f"macro-F1{f' {shorten(language, 10)}' if len(languages) > 1 else ''}")
-        head += ["interval"] * with_intervals
-    ranks = [_ranks(view, system) for system in systems[:_MOST]] if len(languages) == 1 else []
-    has_ranks = any(text != "–" for text in ranks)
-    head += ["rank"] * has_ranks
-    head += [unit_of_length(unit), *["interval"] * with_intervals] if lengths else []
+        head += ["interval"] * with_intervals + ["rank"] * has_ranks
+    head += [unit_of_length(unit), "interval"][:of_lengths] if lengths else []
     rows = []
-    for place, system in enumerate(systems[:_MOST]):
+    for system in systems[:_MOST]:
         line = [called(system)]
         for language in shown:
             line += _number(scores.get((system, language)))[: 1 + with_intervals]
-        line += ranks[place : place + 1] if has_ranks else []
-        rows.append([*line, *(_number(lengths.get(system))[: 1 + with_intervals] if lengths else [])])
+            line += [ranks[system, language]] * has_ranks
+        rows.append([*line, *(_number(lengths.get(system))[:of_lengths] if lengths else [])])
     lines = table(head, rows, width, numbers=range(1, len(head)))
     if len(systems) > _MOST:
         lines.append(f"… and {plural(len(systems) - _MOST, 'more system')}")
@@ -64,8 +65,9 @@ def probe_table(view: Probe, width: int) -> list[str]:
     return lines
 
 
-def _ranks(view: Probe, system: Key) -> str:
-    row = next(iter(view.defined("decodability", "rank", {"system": system})), None)
+def _ranks(view: Probe, system: Key, language: Key) -> str:
+    found = view.defined("decodability", "rank", {"system": system})
+    row = next((row for row in found if row.keys.get("language", "") == language), None)
     if row is None or row.low is None or row.high is None:
         return "–"
     return f"{row.low:g}" if row.low == row.high else f"{row.low:g} to {row.high:g}"

@@ -154,7 +154,7 @@ def _leak(view: Probe, by: _Findings) -> str:
     row = _optimism(view)
     if row is None:
         return told
-    gain = f"{show_estimate(row)} {show_interval(row)}"
+    gain = f"{show_estimate(row)} {show_interval(row)}".rstrip()
     if by["row-split-leaks"].verdict != "fail":
         told += f", though a gain of macro-F1 is not shown ({gain})"
     else:

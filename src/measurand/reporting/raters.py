@@ -228,7 +228,7 @@ def missing(view: View, criterion: str) -> list[Block]:
     if identical:
         said = [
             f"{clean(row.keys['rater_a'])} and {clean(row.keys['rater_b'])}: the same rating on all "
-            f"{show_number(row.estimate)} cells that both rated"
+            f"{plural(int(row.estimate), 'cell')} that both rated"
             for row in identical[:10]
         ]
         blocks += [Text("Raters with identical ratings:"), Bullets(said)]

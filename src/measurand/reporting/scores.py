@@ -254,7 +254,7 @@ def _statistics(view: Scores) -> Fold:
         rows.append([arm_cell(arm, with_protocol=len(view.protocols) > 1), *shown])
     columns = [Column("System"), *(Column(STATISTIC.get(n, clean(n)), is_number=True) for n in view.statistics)]
     table = without_empty("Every statistic", columns, rows, remarks.all())
-    return Fold(f"Under {len(view.statistics)} statistics", [table])
+    return Fold(f"Under {plural(len(view.statistics), 'statistic')}", [table])
 
 
 def _every_anchor(view: Scores) -> list[Block]:

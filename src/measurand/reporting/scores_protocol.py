@@ -31,7 +31,8 @@ def coverage(view: Scores) -> list[Block]:
         return []
     short = [row for row in found if row.undefined or row.estimate < 1]
     if not short:
-        return [Text(f"Complete: all {len(found)} arms answered every rated question that they were asked.")]
+        who, they = (f"all {len(found)} arms", "they were") if len(found) > 1 else ("the one arm", "it was")
+        return [Text(f"Complete: {who} answered every rated question that {they} asked.")]
     rows = []
     for row in short:
         keys = {**keys_of(arm_of(row)), **view.main}

@@ -154,7 +154,8 @@ def components(view: View, criterion: str) -> list[Block]:
         remarks.hold(row, name)
         if row is not None and row.low is not None and row.high is not None and not row.low <= row.estimate <= row.high:
             outside.append(name)
-        bounds = "" if row is None or row.low is None else f"[{show_number(row.low)}, {show_number(row.high)}]"
+        has_ends = row is not None and row.low is not None and row.high is not None
+        bounds = f"[{show_number(row.low)}, {show_number(row.high)}]" if row is not None and has_ends else ""
         estimate = Cell("–") if row is None else Cell(show_number(row.estimate), bounds)
         shown = [estimate, Cell("–") if part is None else cells.share(part)]
         for estimator in ("reml", "reml_fixed_system"):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -32,8 +34,10 @@ _MOST_LINES: Final = 32
 _LINES_EACH: Final = 3
 #: The same below the table of a scoring run.
 _MOST_OF_RUN: Final = 16
-#: Lines of the findings of a probe above which those that do not fail have a line each.
-_MOST_OF_PROBE: Final = 18
+#: Lines of the screen of an audit or a probe.
+_SCREEN: Final = 45
+#: The share of its lines that a text must fill to be cut at the end of a sentence.
+_FULL: Final = 0.6
 #: Of a study: lines of the verdict, systems of the table, findings and gates that are told.
 _MOST_SAID: Final = 12
 _MOST_SYSTEMS: Final = 8
@@ -41,6 +45,8 @@ _MOST_TOLD: Final = 6
 #: Criteria that the table shows.
 _MOST_CRITERIA: Final = 15
 _LABEL: Final = 15
+#: Where a sentence ends and another begins.
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?]) (?=[A-Z])")
 _ANSI: Final[dict[Verdict, str]] = {
     "fail": "31;1",
     "warn": "33",
@@ -48,6 +54,8 @@ _ANSI: Final[dict[Verdict, str]] = {
     "pass": "32",
     "not_applicable": "2",
 }
+#: A verdict and the lines beside it.
+_Shown = tuple[Verdict, list[str]]
 
 
 def render_summary(result: Result, *, width: int, color: bool) -> str:
@@ -85,8 +93,11 @@ def render_summary(result: Result, *, width: int, color: bool) -> str:
     lines += ["", *textwrap.wrap(" ".join(sentences), width), ""] if sentences else []
     if len(view.criteria) > 1:
         lines += _matrix(view, width, color=color)
+        found = worst_first(result.findings)
+        lines += _remedies(found, width, verdicts=("fail",), most=_SCREEN - len(lines), most_each=1)
     else:
-        lines += _findings(view.findings(view.criteria[0]) if view.criteria else [], width, color=color)
+        found = view.findings(view.criteria[0]) if view.criteria else []
+        lines += _answers(found, width, _SCREEN - len(lines), color=color)
     return "\n".join(lines)
 
 
@@ -112,7 +123,7 @@ def _of_run(result: Result, width: int, *, color: bool) -> list[str]:
     # The table of the gates says which of them pass.
     found = [one for one in worst_first(own) if kind != "gates" or one.verdict not in ("pass", "not_applicable")]
     if found and kind == "probe":
-        lines += ["", *_of_probe(found, width, color=color)]
+        lines += ["", *_answers(found, width, _SCREEN - len(lines) - 1, color=color)]
     elif found and kind == "plan":
         lines += ["", *_of_plan(result, found, width, color=color)]
     elif found:
@@ -127,16 +138,38 @@ def _of_run(result: Result, width: int, *, color: bool) -> list[str]:
     return lines
 
 
-def _of_probe(found: list[Finding], width: int, *, color: bool) -> list[str]:
-    """Return the findings of a probe, which are many: two lines for what fails, one for what warns or is open."""
-    whole = _findings(found, width, color=color, most=_MOST_OF_RUN, most_each=2)
-    if len(whole) <= _MOST_OF_PROBE:
-        return whole
-    lines = []
-    for verdicts, most_each in ((("fail",), 2), (("warn", "undetermined"), 1), (("pass", "not_applicable"), 2)):
-        part = [one for one in found if one.verdict in verdicts]
-        lines += _findings(part, width, color=color, most=0, most_each=most_each) if part else []
-    return lines
+def _answers(found: list[Finding], width: int, room: int, *, color: bool) -> list[str]:
+    """Return findings in so many lines, the worst first, under each that fails what to do.
+
+    Each has a line, or two if it fails. What room is left goes to first sentences, and then to whole statements, both
+    from the worst on; what passes is told by name alone if it leaves no room for the first sentences.
+    """
+    room_of_text = width - _LABEL
+    told = _told(found)
+    remedies = {(one.verdict, clean(one.statement)): clean(one.remedy) for one in reversed(found) if one.remedy}
+    below = [
+        _cut(f"→ {remedy}", room_of_text, 1) if verdict == "fail" and (remedy := remedies.get((verdict, said))) else []
+        for verdict, said, _ in told
+    ]
+    idle = [short_name(one.id) for one in found if one.verdict == "not_applicable"]
+    last: list[_Shown] = [("not_applicable", _cut(", ".join(idle), room_of_text, 2))] if idle else []
+    room -= sum(map(len, below)) + sum(len(text) for _, text in last)
+    texts = [f"{', '.join(names)}: {said}" for _, said, names in told]
+    firsts = [textwrap.wrap(_SENTENCE_END.split(text, maxsplit=1)[0], room_of_text) for text in texts]
+    if sum(map(len, firsts)) > room:
+        passing = [name for verdict, _, names in told if verdict == "pass" for name in names]
+        kept = [i for i, one in enumerate(told) if one[0] != "pass"]
+        told, texts, below = [told[i] for i in kept], [texts[i] for i in kept], [below[i] for i in kept]
+        last = [("pass", _cut(", ".join(passing), room_of_text, 2)), *last] if passing else last
+        room -= len(last[0][1]) if passing else 0
+    shown = [_cut(text, room_of_text, 2 if one[0] == "fail" else 1) for one, text in zip(told, texts, strict=True)]
+    for number_of_sentences in (1, 2, math.inf):
+        for i, text in enumerate(texts):
+            longer = _sentences(text, room_of_text, number_of_sentences)
+            if len(longer) - len(shown[i]) <= room - sum(map(len, shown)):
+                shown[i] = longer
+    entries = [(one[0], [*text, *remedy]) for one, text, remedy in zip(told, shown, below, strict=True)]
+    return _labelled([*entries, *last], color=color)
 
 
 def _of_plan(result: Result, found: list[Finding], width: int, *, color: bool) -> list[str]:
@@ -150,16 +183,24 @@ def _of_plan(result: Result, found: list[Finding], width: int, *, color: bool) -
     return _findings(told, width, color=color, most=_MOST_LINES, most_each=5)
 
 
-def _remedies(found: list[Finding], width: int) -> list[str]:
+def _remedies(
+    found: list[Finding],
+    width: int,
+    *,
+    verdicts: Sequence[Verdict] = ("fail", "warn"),
+    most: int = _MOST_LINES,
+    most_each: int = _LINES_EACH,
+) -> list[str]:
     """Return what to do, with whom it concerns; what is the same for several criteria stands once."""
     by: dict[str, list[Finding]] = {}
     for one in found:
-        if one.verdict in ("fail", "warn") and one.remedy:
+        if one.verdict in verdicts and one.remedy:
             by.setdefault(clean(one.remedy), []).append(one)
-    lines = []
+    lines: list[str] = []
     for remedy, of in list(by.items())[:_MOST_TOLD]:
         about = called(shorten(of[0].criterion, 32)) if len(of) == 1 else f"{len(of)} criteria"
-        lines += _cut(f"→ {short_name(of[0].id)}, {about}: {remedy}", width, _LINES_EACH)
+        told = _cut(f"→ {short_name(of[0].id)}, {about}: {remedy}", width, most_each)
+        lines += told if len(lines) + len(told) <= most else []
     return lines
 
 
@@ -185,31 +226,55 @@ def _of_study(view: Study, width: int, *, color: bool) -> list[str]:
 def _findings(
     ordered: list[Finding], width: int, *, color: bool, most: int = _MOST_LINES, most_each: int = _LINES_EACH
 ) -> list[str]:
-    # Questions with one and the same answer, such as a hole in the design, share a line.
-    grouped: dict[tuple[Verdict, str], list[str]] = {}
-    for finding in ordered:
-        if finding.verdict != "not_applicable":
-            grouped.setdefault((finding.verdict, clean(finding.statement)), []).append(short_name(finding.id))
-    said = [(verdict, f"{', '.join(names)}: {statement}") for (verdict, statement), names in grouped.items()]
+    told = _told(ordered)
+    said = [(verdict, f"{', '.join(names)}: {statement}") for verdict, statement, names in told]
     wrapped = [(verdict, textwrap.wrap(text, width - _LABEL)) for verdict, text in said]
     if sum(len(text) for _, text in wrapped) > most:
         wrapped = [(verdict, _cut(text, width - _LABEL, most_each)) for verdict, text in said]
     if most < _MOST_LINES and sum(len(text) for _, text in wrapped) > most:
-        passing = [name for (verdict, _), names in grouped.items() if verdict == "pass" for name in names]
+        passing = [name for verdict, _, names in told if verdict == "pass" for name in names]
         wrapped = [one for one in wrapped if one[0] != "pass"]
         wrapped += [("pass", _cut(", ".join(passing), width - _LABEL, most_each))] if passing else []
     idle = [short_name(finding.id) for finding in ordered if finding.verdict == "not_applicable"]
     if idle:
         wrapped.append(("not_applicable", _cut(", ".join(idle), width - _LABEL, most_each)))
+    return _labelled(wrapped, color=color)
+
+
+def _told(found: list[Finding]) -> list[tuple[Verdict, str, list[str]]]:
+    """Return verdict, statement and names; questions with one answer, such as a hole in the design, share it."""
+    grouped: dict[tuple[Verdict, str], list[str]] = {}
+    for finding in found:
+        if finding.verdict != "not_applicable":
+            grouped.setdefault((finding.verdict, clean(finding.statement)), []).append(short_name(finding.id))
+    return [(verdict, statement, names) for (verdict, statement), names in grouped.items()]
+
+
+def _labelled(entries: Sequence[_Shown], *, color: bool) -> list[str]:
+    """Return lines with their verdict at the left of the first."""
     lines = []
-    for verdict, text in wrapped:
+    for verdict, text in entries:
         label = _painted(f"{MARK[verdict]} {WORD[verdict]}".ljust(_LABEL), verdict, color=color)
         lines += [f"{label}{text[0] if text else ''}", *(" " * _LABEL + line for line in text[1:])]
     return lines
 
 
 def _cut(text: str, width: int, most: int) -> list[str]:
+    """Return text in at most so many lines, cut at the end of a sentence if that fills most of them, else at a word."""
+    if len(textwrap.wrap(text, width)) > most > 0:
+        for number in range(text.count(". "), 0, -1):
+            lines = _sentences(text, width, number)
+            if len(lines) <= most and sum(map(len, lines)) >= _FULL * width * most:
+                return lines
     return textwrap.wrap(text, width, max_lines=most, placeholder=" …")
+
+
+def _sentences(text: str, width: int, number: float) -> list[str]:
+    """Return the first sentences of a text as lines, with a sign of what is left out."""
+    every = _SENTENCE_END.split(text)
+    if number >= len(every):
+        return textwrap.wrap(text, width)
+    return textwrap.wrap(f"{' '.join(every[: int(number)])} …", width)
 
 
 def _with_colours(line: str) -> str:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from measurand.reporting.words import clean, shorten
+from measurand.result import MeasurandError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -118,8 +119,19 @@ class Plot:
         Parameters
         ----------
         path : str or Path
-            The file; it appears whole or not at all.
+            The file, its name ends in ``.svg``; it appears whole or not at all.
+
+        Raises
+        ------
+        MeasurandError
+            If the name ends otherwise, or there is no such folder.
         """
+        target = Path(path)
+        if target.suffix.lower() != ".svg":
+            raise MeasurandError(
+                f"{target}: a figure is SVG, its name ends in .svg; save {target.with_suffix('.svg').name}, and let a "
+                "browser or a drawing program make other kinds of it"
+            )
         fixed = re.sub(r"var\(--[a-z-]+, (#[0-9a-f]{6})\)", r"\1", self.svg).replace("currentColor", INK)
         canvas = '<rect width="100%" height="100%" fill="#ffffff"/>'
         fixed = fixed.replace("</desc>", f"</desc>\n{canvas}", 1)
@@ -129,6 +141,8 @@ class Plot:
 def write_whole(path: str | Path, text: str) -> None:
     """Write a text file beside its place and move it there, so that nothing half-written is ever found."""
     target = Path(path)
+    if not target.parent.is_dir():
+        raise MeasurandError(f"{target}: there is no folder {target.parent}; make it first")
     draft = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         draft.write_text(text, encoding="utf-8", newline="\n")

@@ -83,11 +83,12 @@ def generalizability(view: View, criterion: str) -> list[Block]:
 def _these_items(view: View, criterion: str) -> list[Block]:
     """Say what G and the raters needed are if nobody asks about other items."""
     g = view.first(criterion, "generalizability", "g_these_items")
-    if g is None or g.undefined or g.low is None:
+    if g is None or g.undefined or g.low is None or g.high is None:
         return []
     needed = view.defined(criterion, "decision", "raters_needed_these_items")
     asked = [
-        f"{show_count(row.estimate)} {_range(row)} for G {show_number(float(row.keys['target']))}" for row in needed
+        " ".join(f"{show_count(row.estimate)} {_range(row)} for G {show_number(float(row.keys['target']))}".split())
+        for row in needed
     ]
     takes = f" Raters needed: {joined(asked)}." if asked else ""
     said = (
