@@ -398,7 +398,7 @@ def test_no_two_different_numbers_share_a_name():
 
 def test_every_number_has_an_interval_or_says_why_not():
     ratings, outputs = made(n_items=12)
-    counts = ("n_ratings_left_out", "n_possible", "n_matched", "n_comparisons")
+    counts = ("n_ratings_left_out", "n_systems_unrated", "n_possible", "n_matched", "n_comparisons")
     for row in length(ratings, outputs, **FEW):
         if row.low is None and not row.undefined and row.statistic not in counts:
             assert "no interval" in row.note, row
@@ -414,6 +414,7 @@ def test_an_audit_with_outputs_says_what_it_says_without_and_more():
     assert same
     asked = {f.id for f in with_them.findings} - {f.id for f in without.findings}
     assert asked == {
+        "length-outputs",
         "length-explains-order",
         "length-slope",
         "length-raters-differ",

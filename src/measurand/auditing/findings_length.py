@@ -22,6 +22,8 @@ APART: Final = 0.5
 SAME_ORDER: Final = 0.8
 #: Share of draws that must keep the first place for its change to be due to length, not to fewer comparisons.
 KEPT: Final = 0.8
+#: Share of a system's ratings whose output must be known.
+ENOUGH_KNOWN: Final = 0.95
 #: Overlap: share of all pairs of outputs that are equally long, and such pairs of each system.
 ENOUGH_MATCHED: Final = 0.1
 ENOUGH_PAIRS: Final = 30
@@ -53,6 +55,38 @@ def length_findings(rows: Rows) -> list[Finding]:
     if not rows.all("length", "mean_length"):
         return []
     return [question(rows) for question in QUESTIONS]
+
+
+def outputs_match(rows: Rows) -> Finding:
+    """Say whether the outputs are those that were rated: systems and items of the same names."""
+    name, question = "length-outputs", "Are the outputs those that were rated?"
+    shares = rows.all("length", "share_with_length")
+    unrated = rows.first("length", "n_systems_unrated")
+    if early := without_systems(rows, name, question):
+        return early
+    if not shares:
+        return undetermined(rows, name, question, unrated, _MATCH)
+    absent = [row for row in shares if row.estimate == 0]
+    partial = [row for row in shares if 0 < row.estimate < ENOUGH_KNOWN]
+    where = [*absent, *partial, unrated]
+    names = listed([str(row.keys["system"]) for row in absent])
+    others = (
+        f"; the outputs name {unrated.note}, which nobody rated" if unrated is not None and unrated.estimate else ""
+    )
+    if absent:
+        statement = f"Of {len(shares)} rated systems {len(absent)} have no output of known length: {names}{others}."
+        remedy = "Give systems and items the same names in both tables: the rest is said without these systems."
+        return finding(rows, name, question, "fail", statement, remedy=remedy, where=where)
+    if partial:
+        least = min(partial, key=lambda row: row.estimate)
+        statement = (
+            f"Of {len(partial)} of {len(shares)} systems some ratings have no output of known length, most of "
+            f"{least.keys['system']} ({share(1 - least.estimate)}){others}."
+        )
+        remedy = "Look for items that the outputs do not have, and for blank ones."
+        return finding(rows, name, question, "warn", statement, remedy=remedy, where=where)
+    statement = f"Every rated system has its outputs{others}."
+    return finding(rows, name, question, "pass", statement, where=where)
 
 
 def length_explains_order(rows: Rows) -> Finding:
@@ -289,6 +323,7 @@ def length_overlap(rows: Rows) -> Finding:
 
 
 QUESTIONS: Final[Sequence[Callable[[Rows], Finding]]] = (
+    outputs_match,
     length_explains_order,
     length_slope,
     length_raters_differ,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from measurand.auditing.length_cells import CellLengths, UnitOfLength, cell_lengths, measured
+from measurand.auditing.length_cells import CellLengths, Measured, UnitOfLength, cell_lengths, measured
 from measurand.auditing.length_judgements import judgements
 from measurand.auditing.length_matched import matched
 from measurand.auditing.length_pairs import DRAWS, default_tolerances
@@ -15,7 +15,7 @@ from measurand.auditing.length_raters import by_rater
 from measurand.auditing.length_systems import between_systems, of_systems
 from measurand.data.outputs import Outputs, as_outputs
 from measurand.data.panel import Panel, panels
-from measurand.data.ratings import Ratings
+from measurand.data.ratings import Ratings, natural_order
 from measurand.result import Key, MeasurandError, Result, Row
 
 
@@ -56,10 +56,11 @@ def length(
     Returns
     -------
     Result
-        Analysis `length`. Of each system `mean_length`, `sd_length`, `mean_rating`. Between systems (model
-        ``between_systems``), with all raters and with each: `r_squared`, `spearman`, `slope` of the mean rating on the
-        mean length. By judgement: `slope` under mixed models, the usual one beside those with random slopes by rater,
-        and `slope_sd_between_raters`; each rater's `slope` and `spearman`; the mean of the raters' slopes
+        Analysis `length`. Of each system `share_with_length` of its ratings, `mean_length`, `sd_length`,
+        `mean_rating`. Between systems (model ``between_systems``), with all raters and with each: `r_squared`,
+        `spearman`, `slope` of the mean rating on the mean length. By judgement: `slope` under mixed models, the usual
+        one beside those with random slopes by rater, and `slope_sd_between_raters`; each rater's `slope` and
+        `spearman`; the mean of the raters' slopes
         (``mean_of_raters``) and the test that they are one, `slopes_differ_f`. On one item at equal length:
         `win_rate_matched`, `win_rate_adjusted` (against an average opponent), `rank`, `spearman_matched_raw`, and the
         overlap, `matched_share`. Which facets an interval generalises over stands in its row.
@@ -131,18 +132,30 @@ def _of_panel(
     left_out = Row(
         "length", keys, "n_ratings_left_out", one.n_left_out, note="ratings of outputs whose length is not known"
     )
+    matches = [left_out, *_matches(one, known, keys)]
     if len(one.length) == 0:
         reason = "no output of the outputs table belongs to a rated cell: its items and systems have other names"
-        return [left_out, _nothing(keys, reason)]
+        return [*matches, _nothing(keys, reason)]
     if not panel.has_numbers:
-        return [left_out, _nothing(keys, "nominal ratings of more than two categories have no mean")]
+        return [*matches, _nothing(keys, "nominal ratings of more than two categories have no mean")]
     chosen = default_tolerances(one) if tolerances is None else tuple(dict.fromkeys(map(float, tolerances)))
     bands[panel.criterion] = list(chosen)
-    rows = [left_out, *of_systems(one, confidence=confidence)]
+    rows = [*matches, *of_systems(one, confidence=confidence)]
     rows += between_systems(one, replicates=replicates, confidence=confidence, seed=seed)
     rows += judgements(one, confidence=confidence)
     rows += by_rater(one, replicates=replicates, confidence=confidence, seed=seed)
     return rows + matched(one, chosen, replicates=replicates, confidence=confidence, seed=seed)
+
+
+def _matches(one: Measured, known: CellLengths, keys: dict[str, Key]) -> list[Row]:
+    """Return how much of each system's ratings has an output of known length, and which systems nobody rated."""
+    note = "of the system's ratings, those whose output has a known length; counted, no interval"
+    rows = [
+        Row("length", keys | {"system": name}, "share_with_length", value, note=note)
+        for name, value in one.known_share.items()
+    ]
+    unrated = natural_order([name for name in {system for _, system in known.of} if name not in one.known_share])
+    return [*rows, Row("length", keys, "n_systems_unrated", len(unrated), note=", ".join(map(repr, unrated)))]
 
 
 def _nothing(keys: dict[str, Key], reason: str) -> Row:

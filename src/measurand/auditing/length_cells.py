@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from measurand.data.outputs import Outputs
 from measurand.data.panel import Panel
-from measurand.data.text import LENGTH_UNITS, LengthUnit, emoji, lengths, residue
+from measurand.data.text import LENGTH_UNITS, LengthUnit, lengths, main_unit
 from measurand.result import Key, MeasurandError
 from measurand.sentences import joined
 from measurand.stats.inference import FloatArray, IntArray, Interval
@@ -19,8 +19,6 @@ from measurand.stats.inference import FloatArray, IntArray, Interval
 #: What a length is counted in: a unit of text, or the table's own column of lengths.
 UnitOfLength = LengthUnit | Literal["length"]
 UNITS_OF_LENGTH: Final[tuple[UnitOfLength, ...]] = (*LENGTH_UNITS, *get_args(Literal["length"]))
-#: Share of the outputs that must consist of emoji alone for emoji to be the unit.
-MOSTLY_EMOJI: Final = 0.5
 
 
 @dataclass(frozen=True)
@@ -56,12 +54,15 @@ class Measured:
         What lengths are counted in.
     n_left_out : int
         Ratings of cells without a known length.
+    known_share : mapping
+        System to the share of its ratings whose output has a known length.
     """
 
     panel: Panel
     length: FloatArray
     unit: UnitOfLength
     n_left_out: int
+    known_share: Mapping[str, float]
 
     def keys(self, **more: Key) -> dict[str, Key]:
         """Return the keys of a row: criterion, unit of length, and what else is given."""
@@ -91,8 +92,7 @@ def cell_lengths(outputs: Outputs, unit: UnitOfLength | None) -> CellLengths:
     outputs : Outputs
         With texts, lengths, or both.
     unit : UnitOfLength or None
-        None takes the table's own lengths where it has any, else emoji if more than half of the texts that are not
-        blank consist of emoji alone, else words.
+        None takes the table's own lengths where it has any, else what most texts consist of: emoji or words.
 
     Raises
     ------
@@ -128,11 +128,7 @@ def default_unit(outputs: Outputs) -> UnitOfLength:
     >>> default_unit(as_outputs(pd.DataFrame({"item": [1, 2], "system": "S1", "text": ["😂😂", "🙂"]})))
     'emoji'
     """
-    if "length" in outputs:
-        return "length"
-    texts = [text for text in outputs.frame["text"] if text.strip()]
-    known = {text: bool(emoji(text)) and not residue(text) for text in dict.fromkeys(texts)}
-    return "emoji" if sum(known[text] for text in texts) > MOSTLY_EMOJI * len(texts) else "word"
+    return "length" if "length" in outputs else main_unit(outputs.frame["text"])
 
 
 def measured(panel: Panel, known: CellLengths) -> Measured:
@@ -143,7 +139,10 @@ def measured(panel: Panel, known: CellLengths) -> Measured:
         of_cell[cell] = known.of.get(place, np.nan)
     length = of_cell[panel.cell]
     kept = ~np.isnan(length)
-    return Measured(_restricted(panel, kept), length[kept], known.unit, int((~kept).sum()))
+    counts = np.bincount(panel.system, minlength=panel.n_systems)
+    shares = np.bincount(panel.system, weights=kept, minlength=panel.n_systems) / np.maximum(counts, 1)
+    known_share = dict(zip(panel.systems, shares.tolist(), strict=True))
+    return Measured(_restricted(panel, kept), length[kept], known.unit, int((~kept).sum()), known_share)
 
 
 def undefined_in(ends: Interval) -> str:

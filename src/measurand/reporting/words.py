@@ -117,6 +117,7 @@ FINDING: Final[dict[str, str]] = {
     "first-reply": "first replies",
     "criteria-asked": "criteria asked",
     "acquiescence": "acquiescence",
+    "length-outputs": "outputs match",
     "length-explains-order": "length and order",
     "length-slope": "length slope",
     "length-raters-differ": "raters and length",
