@@ -98,7 +98,7 @@ def test_languages_with_other_labels_are_scored_on_their_own_and_refused_across(
     found = finding(result, "label-schemes")
     assert found.verdict == "fail"
     assert "disgust" in found.statement
-    assert "labels='shared'" in found.remedy
+    assert "--shared-labels" in found.remedy
     assert finding(result, "code-transfers").verdict == "undetermined"
 
 

@@ -119,7 +119,7 @@ def test_the_lead_has_the_cheapest_panel_by_the_estimate_and_for_sure_and_the_sm
     sure = min(row.estimate for row in whole.select("plan", "cost", {"basis": "lower_limit"}) if not row.undefined)
     assert said[0].startswith(f"G 0.8 costs {money(needed.estimate)} by the estimate")
     assert f"and {money(sure)} to be sure of it with 95 % confidence" in said[0]
-    assert f"between {money(needed.low)} and {money(needed.high)} (95 % range)" in said[1]
+    assert f"{money(needed.low)} to {money(needed.high)} (95 % range)" in said[1]
     assert "to find 0.3 costs" in said[2]
 
 

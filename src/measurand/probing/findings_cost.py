@@ -205,7 +205,7 @@ def _template(rows: _Cost) -> Finding:
     found.sort(key=lambda row: -row.estimate)
     answers = [_template_of(rows, row) for row in found]
     remedy = (
-        "Report tokens net of the template (net_of_template yes), or subtract the tokens of the prompt without a "
+        "Report tokens net of the template, or subtract the tokens of the prompt without a "
         "source: with it, languages and corpora of short texts look dear."
     )
     return asked.over(answers, remedies=dict.fromkeys(_WRONG, remedy), more=_MORE)

@@ -185,7 +185,7 @@ def _order_in(rows: Rows, language: str) -> Answer | None:
 def _count_leaks(rows: Rows) -> Finding:
     remedy = (
         "Compare systems on items with the same number of tokens, or report decodability above that of the number "
-        "alone (the rows `excess` under the control `count`)."
+        "alone (excess in the rows of decodability)."
     )
     return _by_language(
         Question("count-leaks-label", "Does the number of tokens alone tell the label?", PAPER),

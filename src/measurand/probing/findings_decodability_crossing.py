@@ -30,7 +30,7 @@ def label_schemes(rows: Rows) -> Finding:
             "labels are refused, and scores of one language are over its own."
         )
         remedy = (
-            "Reduce all languages to the labels that they share (labels='shared'), and compare within a language only."
+            "Reduce all languages to the labels that they share (--shared-labels), and compare within a language only."
         )
         return asked.answer("fail", statement, remedy=remedy, where=where)
     if left_out:
@@ -54,7 +54,7 @@ def transfers(rows: Rows) -> Finding:
     if mean is None or mean.low is None or mean.high is None:
         refused = _refused(rows)
         reason = refused[0].undefined if refused else "no system has outputs in two languages"
-        remedy = "Reduce the languages to their shared labels (labels='shared')."
+        remedy = "Reduce the languages to their shared labels (--shared-labels)."
         return asked.answer("undetermined", f"Not determined: {reason}.", remedy=remedy, where=refused[:MOST])
     known = [row.estimate for row in rows.defined("vocabulary_coverage")]
     coverage = f", although it knows at least {share(min(known))} of the tokens" if known else ""
@@ -106,7 +106,7 @@ def _of_criterion(asked: Question, rows: Rows, criterion: str) -> Finding:
     remedy = (
         ""
         if verdict == "pass"
-        else "Take this neither for nor against decodability before `measurand audit` shows that the ratings order the "
+        else "Take this neither for nor against decodability before an audit of the ratings shows that they order the "
         "systems: a criterion that does not order them validates nothing."
     )
     return asked.answer(verdict, statement, remedy=remedy, where=tested[:MOST], criterion=criterion)

@@ -26,7 +26,7 @@ _UNREAD: Final = (
 )
 _NOT_ALIGNMENT: Final = "That is separability; neither a high nor a low value says how well languages are aligned."
 _PARALLEL: Final = (
-    "Embed the same content in the languages and name the counterparts in a column `parallel`; until then claim "
+    "Embed the same content in the languages and name the counterparts in a column called parallel; until then claim "
     "nothing about alignment."
 )
 

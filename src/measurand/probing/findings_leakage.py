@@ -190,7 +190,8 @@ def _near_duplicate_items(rows: _Language) -> Answer:
     if across is not None:
         statement += f" A split by item still puts one into training for {share(across.estimate)} of the test rows."
     remedy = (
-        "Give near-duplicates one group (a column `group`), or drop all but one; the settings of `leakage` list pairs."
+        "Give near-duplicates one group (a column called group), or drop all but one; the settings of leakage list "
+        "pairs."
     )
     verdict: Verdict = "fail" if found.estimate > MOST_NEAR_DUPLICATE else "warn"
     return Answer(verdict, statement, remedy, [found, n, exact, across])

@@ -102,12 +102,14 @@ def _sure_of(view: Plan, criterion: str) -> str:
     if needed is not None and needed.low is not None and needed.high is not None:
         low, high = money(needed.low), money(needed.high)
         if math.isinf(needed.low):
-            told = "no panel within the bounds would do, either"
+            told = "would not do within the bounds, either"
         elif math.isinf(needed.high):
-            told = f"{view.wanted} would cost {low} or more, and perhaps nothing within the bounds would do"
+            told = f"would cost {low} or more, and perhaps nothing within the bounds would do"
         else:
-            told = f"{view.wanted} would cost between {low} and {high}"
-        said.append(f"were the components known, {told} ({view.confidence} range)")
+            told = f"would cost {low} to {high}"
+        said.append(
+            f"a panel cut to the true components, could they be known beforehand, {told} ({view.confidence} range)"
+        )
     before = None if own is None else own.rows.get("error_variance")
     others = [one for one in view.designs(criterion, "same_cost") if "error_variance" in one.rows]
     if own is not None and before is not None and before.estimate > 0 and others:

@@ -108,7 +108,7 @@ def _sizes(view: Probe, base: dict[str, Key]) -> str:
     if items is not None and labels is not None:
         sizes = f"{plural(int(items.estimate), 'item')} with {plural(int(labels.estimate), 'label')}"
         said.append(f"{sizes}: {clean(labels.note)}." if labels.note else f"{sizes}.")
-    for name in ("n_no_label", "n_incomplete", "n_other_label"):
+    for name in ("n_no_label", "n_incomplete", "n_other_label", "n_rare_label"):
         row = view.get("decodability", name, base)
         if row is not None and row.estimate:
             said.append(f"{show_number(row.estimate)} {clean(row.note)}.")
@@ -213,11 +213,11 @@ def _differences(view: Probe, base: dict[str, Key], board: Sequence[Row]) -> lis
         return []
     rows = [line for _, line in sorted(lines, key=lambda one: one[0])]
     has_refits = any(True in both for both in pairs.values())
-    heads = ("Difference", "Decoders trained again", "p", "p (Holm)")
+    heads = ("Difference", "Decoders trained again", "p", "p, adjusted")
     columns = [Column("System"), Column("minus"), *(Column(name, is_number=True) for name in heads)]
     how = "decoders trained again" if has_refits else "decoders as they are"
     verb = "is" if told == 1 else "are"
-    notes = [f"{told} of {plural(len(rows), 'pair')} {verb} told apart (p below .05 after Holm); p is of {how}."]
+    notes = [f"{told} of {plural(len(rows), 'pair')} {verb} told apart (adjusted p below .05); p is of {how}."]
     notes += rest(len(rows), "decodability", "pairs")
     table = without_empty("Paired differences of macro-F1", columns, rows[:MOST], notes)
     return [folded(f"{plural(len(rows), 'pair')} of systems, {told} told apart", table)]
