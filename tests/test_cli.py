@@ -341,7 +341,7 @@ BAD = {
     "header only": (HEADER, [], ["no rows"], GOOD, []),
     "empty": ("", [], ["empty"], GOOD, []),
     "semicolons": (GOOD.replace(",", ";"), [], ["semicolons"], GOOD, []),
-    "ragged": (GOOD + "i9,R0,1,2\n", [], ["3 cells of the header"], GOOD, []),
+    "ragged": (GOOD + "i9,R0,1,2\n", [], ["data row 9", "line 10 of the file", "has 4 cells, the header has 3"], GOOD, []),
     "all blank": (HEADER + "a,R1,\n", [], ["holds no rating"], GOOD, []),
     "blank id": (GOOD + ",R0,1\n", [], ["blank in data row 9"], GOOD, []),
     "undeclared order": (HEADER + "a,R1,yes\nb,R1,no\n", [], ["--labels no,yes"], None, ["--labels", "no,yes"]),
