@@ -151,7 +151,7 @@ def test_alignment_is_refused_without_parallel_items_and_measured_with_them():
     assert "alignment needs parallel items" in row(refused, "precision_at_1").undefined
     finding = by_id(refused)["alignment-shown"]
     assert finding.verdict == "undetermined"
-    assert "column `parallel`" in finding.remedy
+    assert "column called parallel" in finding.remedy
 
 
 def test_vectors_that_part_languages_perfectly_may_align_nothing():
