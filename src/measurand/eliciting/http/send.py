@@ -29,6 +29,8 @@ _LONGEST_PAUSE_S: Final = 300.0
 _LEAST_SECRET: Final = 6
 #: How often the reader of outcomes looks up whether it was all stopped (and some systems notice Ctrl-C only then).
 _LOOK_UP_S: Final = 0.5
+#: How long closing waits for connections that are being made.
+_CONNECTING_S: Final = 0.1
 #: Characters of a server's message that are kept.
 _SHOWN: Final = 300
 
@@ -92,6 +94,7 @@ class Sender:
         self._system, self._first, self._longest = system, first_pause_s, longest_pause_s
         self._rng = stream(seed, "http", system.name)
         self._lock, self._stops = threading.Lock(), set[threading.Event]()
+        self._workers: list[threading.Thread] = []
         self._next_slot = 0.0
         self._client: Any = None
         self._secrets: tuple[str, ...] = ()
@@ -187,7 +190,9 @@ class Sender:
 
         # Threads of a pool are joined when Python ends; these are not, and so Ctrl-C needn't wait for a slow server.
         for _ in range(min(self._system.concurrency, n)):
-            threading.Thread(target=work, daemon=True).start()
+            worker = threading.Thread(target=work, daemon=True)
+            self._workers.append(worker)
+            worker.start()
         try:
             left = n
             while left:
@@ -204,11 +209,17 @@ class Sender:
         finally:
             stop.set()
             self._stops.discard(stop)
+            self._workers = [worker for worker in self._workers if worker.is_alive()]
 
     def close(self) -> None:
         """Stop what is still being sent and close the connections."""
         for stop in tuple(self._stops):
             stop.set()
+        # A connection that is just being made is not the client's yet, which could not close it.
+        until = time.monotonic() + _CONNECTING_S
+        for worker in self._workers:
+            worker.join(timeout=max(until - time.monotonic(), 0.0))
+        self._workers.clear()
         if self._client is not None:
             self._client.close()
             self._client = None
