@@ -126,8 +126,8 @@ def redrawn(label: np.ndarray, predicted: np.ndarray, rng: np.random.Generator, 
 
 def speed_tables() -> tuple[dict[str, list[dict[str, Any]]], list[dict[str, Any]]]:
     """Return the rows of measurand beside the loop, what they have in common, and the goals."""
-    from measurand.stats.inference import clusters, stream
-    from measurand.stats.predictions import macro_f1_replicates
+    from measurand.stats.inference import bootstrap, clusters, stream
+    from measurand.stats.predictions import Predictions
 
     drawn = Drawn(ITEMS, SYSTEMS, TOKENS)
     label, rows = drawn.label, np.arange(ITEMS)
@@ -141,14 +141,9 @@ def speed_tables() -> tuple[dict[str, list[dict[str, Any]]], list[dict[str, Any]
         kept["theirs"] = [loop(docs, label, SEEDS) for docs in drawn.docs]
 
     def our_replicates() -> None:
-        macro_f1_replicates(
-            label,
-            kept["ours"].reshape(-1, ITEMS),
-            clusters(rows, rows, ITEMS),
-            n_classes=5,
-            n_replicates=REPLICATES,
-            rng=stream(1, "bootstrap"),
-        )
+        ours = Predictions.of(label, kept["ours"].reshape(-1, ITEMS), n_classes=5)
+        drawn_items = clusters(rows, rows, ITEMS)
+        bootstrap(ours.macro_f1, drawn_items, n_replicates=REPLICATES, rng=stream(1, "bootstrap"))
 
     def their_replicates() -> None:
         for predicted, *_ in kept["theirs"]:

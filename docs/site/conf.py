@@ -7,7 +7,7 @@ from build import public
 project = "Measurand"
 author = "The Measurand developers"
 # No year and no date: the same sources give the same pages.
-copyright = author  # noqa: A001
+copyright = author  # noqa: A001 - the name that Sphinx reads
 html_title = "Measurand"
 extensions = ["sphinx.ext.autodoc", "myst_parser", "numpydoc"]
 

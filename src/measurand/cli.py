@@ -40,6 +40,7 @@ from measurand.cli_options import (
     SystemOption,
     WideOption,
     command,
+    printable,
     progress,
     refuse,
     show,
@@ -307,8 +308,7 @@ def _explain(error: Exception) -> int:
 
     if isinstance(error, MeasurandError):
         # Names of anybody's table stand in it: no control character of theirs reaches the terminal.
-        text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(error))
-        sys.stderr.write(f"measurand: {text}\n")
+        sys.stderr.write(f"measurand: {printable(str(error))}\n")
         return 2
     if isinstance(error, MemoryError):
         sys.stderr.write("measurand: not enough memory for this table; audit its criteria one by one\n")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from measurand.cli_options import command, progress
+from measurand.cli_options import command, printable, progress
 
 if TYPE_CHECKING:
     from measurand.eliciting.asking import Progress, Watch
@@ -31,11 +31,6 @@ def in_lines() -> Iterator[None]:
             raise
         sys.stderr.write("measurand: " + "\n".join(map(printable, lines)) + "\n")
         raise typer.Exit(2) from error
-
-
-def printable(text: str) -> str:
-    """Return a text without a control character that could reach the terminal."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 @contextlib.contextmanager

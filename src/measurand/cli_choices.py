@@ -243,10 +243,14 @@ def read_rated(
     from measurand.data.read import read_table
 
     frame = read_table(path)
-    there = set(map(str, frame.columns))
-    item = own_item or (item if item in there else None)
-    system = own_system or (system if system in there else None)
+    item, system = own_or_shared(frame, (own_item, item), (own_system, system))
     return read_outputs(frame, item=item, system=system, text=text, length=length)
+
+
+def own_or_shared(frame: Any, *names: tuple[str | None, str | None]) -> list[str | None]:
+    """Return for each column its own name, or that of the other table if this one has it, too."""
+    there = set(map(str, frame.columns))
+    return [own or (shared if shared in there else None) for own, shared in names]
 
 
 def read_labels(path: Path, *, item: str | None, label: str | None) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from measurand.cli_asking import asking_progress, in_lines, printable, safe_to_stop, told_of_asking
+from measurand.cli_asking import asking_progress, in_lines, safe_to_stop, told_of_asking
 from measurand.cli_choices import CsvOption, JsonOption
 from measurand.cli_options import (
     CriterionOption,
@@ -29,6 +29,7 @@ from measurand.cli_options import (
     SystemOption,
     WideOption,
     command,
+    printable,
     refuse,
     show,
     split,

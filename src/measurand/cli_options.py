@@ -100,6 +100,11 @@ def split(text: str) -> list[str]:
     return [part.strip() for part in text.split(",")] if text else []
 
 
+def printable(text: str) -> str:
+    """Return a text without a control character that could reach the terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def refuse(message: str) -> None:
     """Refuse what was asked for."""
     from measurand.result import MeasurandError

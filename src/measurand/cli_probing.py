@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from measurand.cli_choices import ConfidenceOption, CsvOption, JsonOption, StrictOption
+from measurand.cli_choices import ConfidenceOption, CsvOption, JsonOption, StrictOption, own_or_shared
 from measurand.cli_options import (
     CriterionOption,
     LabelsOption,
@@ -263,8 +263,7 @@ def _ratings(
     from measurand.data.read import read_table
 
     frame = read_table(path)
-    there = set(map(str, frame.columns))
-    item, system = (named or (other if other in there else None) for named, other in zip(own, of_outputs, strict=True))
+    item, system = own_or_shared(frame, *zip(own, of_outputs, strict=True))
     return read_ratings(
         frame,
         item=item,

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from measurand.cli_asking import in_lines, printable, run_told, safe_to_stop, teller, told_of_asking
+from measurand.cli_asking import in_lines, run_told, safe_to_stop, teller, told_of_asking
 from measurand.cli_choices import JsonOption
-from measurand.cli_options import QuietOption, show
+from measurand.cli_options import QuietOption, printable, show
 
 
 def run(

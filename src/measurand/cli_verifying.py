@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from measurand.cli_options import refuse
+from measurand.cli_options import printable, refuse
 
 _MARKS = {"same": "✓", "differs": "✗", "not checked": "?"}
 
@@ -35,14 +35,10 @@ def verify(
     else:
         for check in checks:
             where = f"{check.of}: " if check.of else ""
-            what = f": {_printable(check.what)}" if check.what else ""
+            what = f": {printable(check.what)}" if check.what else ""
             typer.echo(f"{_MARKS[check.state]} {check.state:<12} {where}{check.name}{what}")
     if any(check.state == "differs" for check in checks):
         raise typer.Exit(1)
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _compute(arguments: Sequence[str]) -> None:

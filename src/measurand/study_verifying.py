@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, NoReturn
 
 from measurand.reporting import render_pages
 from measurand.result import MeasurandError, Result
+from measurand.sentences import listed
 from measurand.study import MANIFEST, OUTPUTS, PAGE, headline_of, is_run, reproduce, sha256, to_csv, version
 from measurand.study_steps import MADE_FROM
 
@@ -147,7 +148,7 @@ def _inputs(of: str, document: Mapping[str, Any]) -> Check:
         elif sha256(path) != one["sha256"]:
             wrong.append(f"{one['path']} has another content")
     if not wrong and absent:
-        return Check(of, "inputs", "not checked", f"not here: {_listed(absent)}")
+        return Check(of, "inputs", "not checked", f"not here: {listed(absent, most=_MOST_NAMED)}")
     return _check(of, "inputs", wrong)
 
 
@@ -218,7 +219,7 @@ def _compared(of: str, folder: Path, again: Path, document: Mapping[str, Any]) -
         return Check(of, "numbers", "same")
     here, there = Result.from_json(folder / _RESULTS), Result.from_json(again / _RESULTS)
     differ = [name for name in dict.fromkeys([*here.analyses, *there.analyses]) if not _alike(here, there, name)]
-    what = f"of {_listed(differ)}" if differ else "of findings or settings"
+    what = f"of {listed(differ, most=_MOST_NAMED)}" if differ else "of findings or settings"
     return Check(of, "numbers", "differs", f"{what}: computed again they are others{_by_whom(document)}")
 
 
@@ -233,16 +234,7 @@ def _by_whom(document: Mapping[str, Any]) -> str:
 
 
 def _check(of: str, name: str, wrong: Sequence[str]) -> Check:
-    return (
-        Check(of, name, "differs", "; ".join(wrong[:_MOST_NAMED]) + _more(wrong)) if wrong else Check(of, name, "same")
-    )
-
-
-def _more(wrong: Sequence[str]) -> str:
-    return f"; and {len(wrong) - _MOST_NAMED} more" if len(wrong) > _MOST_NAMED else ""
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:_MOST_NAMED]) + (
-        f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    )
+    if not wrong:
+        return Check(of, name, "same")
+    more = f"; and {len(wrong) - _MOST_NAMED} more" if len(wrong) > _MOST_NAMED else ""
+    return Check(of, name, "differs", "; ".join(wrong[:_MOST_NAMED]) + more)

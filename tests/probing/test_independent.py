@@ -62,7 +62,7 @@ def score(true, predicted, classes):
 def test_row_wise_and_grouped_splits_score_what_scikit_learn_scores_on_them():
     table = sentences(45, 3)
     result = leakage(table, ratios=[0.6], repeats=2, seed=4)
-    views = views_of(read_outputs(table), "", token_unit="emoji")  # noqa: S106
+    views = views_of(read_outputs(table), "", token_unit="emoji")  # noqa: S106 - no password
     splits = split_rows(views, ratio=0.6, repeats=2, seed=4)
     text, label, system = (table[name].to_numpy() for name in ("text", "label", "system"))
     means = {}

@@ -83,7 +83,7 @@ def test_without_a_leak_no_optimism_is_shown_though_rows_are_shared():
 
 def test_emoji_of_real_outputs_leak_across_systems(shared):
     table = read_outputs(shared / "data" / "emoji_outputs" / "outputs.csv.gz")
-    result = quick(table, token_unit="non_ascii_grapheme", repeats=6)  # noqa: S106
+    result = quick(table, token_unit="non_ascii_grapheme", repeats=6)  # noqa: S106 - no password
     row = number(result, "optimism")
     # 4 views of 5,039 items; scikit-learn on six other splits: .461 by row, .430 by item.
     assert number(result, "expected_share", views=4).estimate == pytest.approx(1 - 0.2**3, abs=1e-12)

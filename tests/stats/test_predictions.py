@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
 from measurand.stats import classes
-from measurand.stats.inference import clusters, stream
-from measurand.stats.predictions import Predictions, macro_f1_replicates
+from measurand.stats.inference import bootstrap, clusters, stream
+from measurand.stats.predictions import Predictions
 
 often = settings(derandomize=True, deadline=None, max_examples=60)
 
@@ -48,9 +48,10 @@ def test_a_prediction_is_replicated_as_it_is_alone_whatever_stands_beside_it():
     rng = np.random.default_rng(2)
     label, predicted = rng.integers(0, 3, size=80), rng.integers(0, 3, size=(5, 80))
     drawn = clusters(np.arange(80) // 2, np.arange(80), 80)
-    settings_ = {"n_classes": 3, "n_replicates": 50}
-    together = macro_f1_replicates(label, predicted, drawn, rng=stream(1), **settings_)
-    alone = macro_f1_replicates(label, predicted[3:4], drawn, rng=stream(1), **settings_)
+    together, alone = (
+        bootstrap(Predictions.of(label, some, n_classes=3).macro_f1, drawn, n_replicates=50, rng=stream(1))
+        for some in (predicted, predicted[3:4])
+    )
     assert (together[:, 3:4] == alone).all()
     assert together.std(axis=0).min() > 0
 

@@ -24,6 +24,7 @@ from measurand.auditing.raters import raters
 from measurand.auditing.style import style
 from measurand.auditing.system_effect import system_test
 from measurand.auditing.variance import anova
+from measurand.checks import check_level, check_seed
 from measurand.data.outputs import Outputs, as_outputs
 from measurand.data.panel import Panel, panels
 from measurand.data.ratings import Ratings
@@ -91,10 +92,8 @@ def audit(
         raise MeasurandError(f"{replicates} replicates; an interval needs at least 100, and 2,000 are the default")
     if draws < 1000:
         raise MeasurandError(f"{draws} draws; an interval needs at least 1,000, and {PIVOT_DRAWS:,} are the default")
-    if not 0.5 <= confidence < 1:
-        raise MeasurandError(f"confidence {confidence}; give a level from .5 up to, not including, 1")
-    if seed < 0:
-        raise MeasurandError(f"seed {seed}; give a whole number of 0 or more")
+    check_level(confidence)
+    check_seed(seed)
     if not targets or not all(0 < target < 1 for target in targets):
         raise MeasurandError(f"targets {list(targets)}; give values of G between 0 and 1")
     found = panels(ratings)

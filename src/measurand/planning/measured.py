@@ -13,6 +13,7 @@ from measurand.auditing.components import PIVOT_DRAWS, Estimated, estimate
 from measurand.auditing.design import full_crossing_fault
 from measurand.auditing.generalizability import plugin_variance, projection_fault
 from measurand.auditing.variance import FACETS
+from measurand.checks import check_seed
 from measurand.data.panel import Panel, panels
 from measurand.data.ratings import Ratings
 from measurand.planning.draws import BATCHES, Draws, even_pivots
@@ -121,8 +122,7 @@ def check_draws(draws: int, seed: int) -> None:
         raise MeasurandError(
             f"{draws} draws; an interval needs at least {FEWEST_DRAWS}, {PIVOT_DRAWS:,} are the default"
         )
-    if seed < 0:
-        raise MeasurandError(f"seed {seed}; give a whole number of 0 or more")
+    check_seed(seed)
 
 
 def check_confidence(confidence: float) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from measurand.checks import check_level, check_seed
 from measurand.data.outputs import Outputs
 from measurand.data.vectors import Vectors, read_vector_items
 from measurand.probing.geometry_cloud import clouds
@@ -128,10 +129,8 @@ def _check(n_folds: int, penalty: float, replicates: int, confidence: float, see
         raise MeasurandError(f"n_folds {n_folds}; give 2 or more")
     if replicates < 1:
         raise MeasurandError(f"replicates {replicates}; give 1 or more")
-    if not 0.5 <= confidence < 1:
-        raise MeasurandError(f"confidence {confidence}; give a level from .5 up to, not including, 1")
-    if seed < 0:
-        raise MeasurandError(f"seed {seed}; give a whole number of 0 or more")
+    check_level(confidence)
+    check_seed(seed)
 
 
 def _correlations(rows: Sequence[Row], confidence: float) -> list[Row]:

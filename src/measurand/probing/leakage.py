@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from measurand.checks import check_level, check_seed
 from measurand.data.outputs import Outputs, as_outputs
 from measurand.data.text import TOKEN_UNITS, TokenUnit
 from measurand.probing import leakage_orders, leakage_texts
@@ -73,7 +74,7 @@ class _Made:
 def leakage(
     outputs: Outputs | Any,
     *,
-    token_unit: TokenUnit = "emoji",  # noqa: S107
+    token_unit: TokenUnit = "emoji",  # noqa: S107 - no password
     penalty: float = 4.0,
     ratios: Sequence[float] = RATIOS,
     repeats: int = REPEATS,
@@ -185,10 +186,8 @@ def _check(
         raise MeasurandError(f"ratios {list(ratios)}; give distinct shares of training rows between 0 and 1")
     if repeats < 2:
         raise MeasurandError(f"{repeats} repeats; a test over splits needs at least 2, and {REPEATS} are the default")
-    if not 0.5 <= confidence < 1:
-        raise MeasurandError(f"confidence {confidence}; give a level from .5 up to, not including, 1")
-    if seed < 0:
-        raise MeasurandError(f"seed {seed}; give a whole number of 0 or more")
+    check_level(confidence)
+    check_seed(seed)
 
 
 def _made(views: Views, ratio: float, repeats: int, penalty: float, seed: int) -> _Made:

@@ -6,15 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from measurand.reporting.figures_lines import look
 from measurand.reporting.svg import (
     BLUE,
-    GREEN,
     GRID,
     MUTED,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILION,
     WIDTH,
     Labels,
     Plot,
@@ -36,8 +32,6 @@ MOST_SYSTEMS: Final = 40
 MOST_COLOURED: Final = 10
 LEADING: Final = 2.0
 
-_COLOURS: Final = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
-_MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X")
 #: Characters of a system's and of a rater's name, and the width of one in inches.
 _NAME: Final = 22
 _LONGEST: Final = 30
@@ -98,8 +92,8 @@ def ranks(view: View, criterion: str) -> Plot:
         for position, name in enumerate(systems):
             own = name in coloured
             place = coloured.index(name) if own else 0
-            colour = _COLOURS[place % len(_COLOURS)] if own else MUTED
-            marker = _MARKERS[place % len(_MARKERS)] if own else "."
+            own_colour, own_marker, dash = look(place)
+            colour, marker = (own_colour, own_marker) if own else (MUTED, ".")
             axes.plot(
                 range(len(boards)),
                 [rank.get((left, name), math.nan) for left in boards],
@@ -107,7 +101,7 @@ def ranks(view: View, criterion: str) -> Plot:
                 marker=marker,
                 markersize=5 if own else 4,
                 linewidth=1.8 if own else 0.8,
-                linestyle="-" if place < len(_COLOURS) else "--",
+                linestyle=dash,
                 zorder=3 if own else 2,
                 clip_on=False,
             )

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
+from measurand.checks import check_level, check_seed
 from measurand.data.answers import Answers, as_answers, as_items
 from measurand.result import Key, MeasurandError, Result, Row
 from measurand.scoring.forced_choice_arms import choosers, read_truth
@@ -186,7 +187,5 @@ def _refuse_settings(ties: str, margin: float, replicates: int, confidence: floa
         raise MeasurandError(f"margin {margin}; give a number of 0 or more, in units of the answers")
     if replicates < 100:
         raise MeasurandError(f"{replicates} replicates; an interval needs at least 100, and 2,000 are the default")
-    if not 0.5 <= confidence < 1:
-        raise MeasurandError(f"confidence {confidence}; give a level from .5 up to, not including, 1")
-    if seed < 0:
-        raise MeasurandError(f"seed {seed}; give a whole number of 0 or more")
+    check_level(confidence)
+    check_seed(seed)

@@ -8,6 +8,7 @@ from typing import Any, Final
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
+from measurand.checks import check_level, check_seed
 from measurand.data.answers import Answers, as_answers, as_items
 from measurand.data.ratings import Ratings, as_ratings
 from measurand.result import Finding, MeasurandError, Result, Row
@@ -220,7 +221,5 @@ def _check(noise: float, replicates: int, permutations: int, confidence: float, 
         raise MeasurandError(f"{replicates} replicates; an interval needs at least 100, and 2,000 are the default")
     if permutations < 99:
         raise MeasurandError(f"{permutations} permutations; give at least 99, so that p can be below .05 and .01")
-    if not 0.5 <= confidence < 1:
-        raise MeasurandError(f"confidence {confidence}; give a level from .5 up to, not including, 1")
-    if seed < 0:
-        raise MeasurandError(f"seed {seed}; give a whole number of 0 or more")
+    check_level(confidence)
+    check_seed(seed)

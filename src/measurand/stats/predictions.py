@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from measurand.stats.classes import macro_f1
-from measurand.stats.inference import Clusters, FloatArray, IntArray, bootstrap
+from measurand.stats.inference import FloatArray, IntArray
 
 Predicted = IntArray | npt.NDArray[np.int16]
 
@@ -90,57 +90,3 @@ class Predictions:
         """
         counts = self.confusion(weights)
         return macro_f1(counts.reshape(-1, *counts.shape[2:])).value.reshape(counts.shape[:2])
-
-
-def macro_f1_replicates(
-    label: IntArray,
-    predicted: Predicted,
-    drawn: Clusters,
-    *,
-    n_classes: int,
-    n_replicates: int,
-    rng: np.random.Generator,
-) -> FloatArray:
-    """Return bootstrap replicates of the macro-F1 of several predictions, the models that made them taken as fixed.
-
-    Parameters
-    ----------
-    label : ndarray of int, shape (n_rows,) or (n_predictions, n_rows)
-        True classes; -1 where not known.
-    predicted : ndarray of int, shape (n_predictions, n_rows)
-        Predicted classes, such as those of each system under each seed; -1 for none.
-    drawn : Clusters
-        What is redrawn; its patterns are the rows.
-    n_classes : int
-        Size of the label set.
-    n_replicates : int
-        Number of replicates.
-    rng : numpy.random.Generator
-        See `inference.stream`.
-
-    Returns
-    -------
-    ndarray, shape (n_replicates, n_predictions)
-        In [0, 1]. All predictions share the draws: differences of columns are paired. NaN where nothing was drawn.
-
-    Notes
-    -----
-    Predictions are redrawn, not made again: how much they would change with other training rows is left out.
-
-    Examples
-    --------
-    >>> from measurand.stats.inference import clusters, stream
-    >>> rows = np.arange(4)
-    >>> draws = macro_f1_replicates(
-    ...     np.array([0, 0, 1, 1]),
-    ...     np.array([[0, 0, 1, 1], [1, 1, 0, 0]]),
-    ...     clusters(rows, rows, 4),
-    ...     n_classes=2,
-    ...     n_replicates=3,
-    ...     rng=stream(1),
-    ... )
-    >>> draws.tolist()
-    [[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]]
-    """
-    one = Predictions.of(label, predicted, n_classes=n_classes)
-    return bootstrap(one.macro_f1, drawn, n_replicates=n_replicates, rng=rng)
