@@ -178,6 +178,24 @@ def test_the_verdict_says_what_fails_before_what_warns():
     )
 
 
+@pytest.mark.parametrize(("beyond_chance", "is_told"), [(0, False), (1, True)])
+def test_the_verdict_speaks_of_reversals_as_the_finding_does(beyond_chance, is_told):
+    """Other units may order the systems in another way; what is told is of the code points that inflate."""
+    of = {"unit_of_length": "emoji"}
+    rows = [
+        Row("units", of, "mean", 2.0),
+        Row("units", of | {"against": "non_ascii_character"}, "inflation", 0.23, 0.22, 0.24),
+        Row("units", of | {"against": "character"}, "n_reversed", 2),
+        Row("units", of | {"against": "character"}, "n_reversed_beyond_chance", 2),
+        Row("units", of | {"against": "non_ascii_character"}, "n_reversed", 1),
+        Row("units", of | {"against": "non_ascii_character"}, "n_reversed_beyond_chance", beyond_chance),
+    ]
+    result = Result(rows, {"units": {"unit": "emoji"}}, [Finding("counting-unit", "?", "warn", "Said.")])
+    told = " ".join(lead(Probe(result)))
+    assert "adds 23 % to lengths" in told
+    assert ("changes the order of systems" in told) == is_told
+
+
 def test_a_number_without_an_interval_has_no_empty_brackets():
     rows = [Row("leakage", {"ratio": 0.8}, "optimism", 0.05), Row("units", {"unit_of_length": "emoji"}, "mean", 2.0)]
     said = lead(Probe(Result(rows, {}, [Finding("row-split-leaks", "?", "warn", ".")])))

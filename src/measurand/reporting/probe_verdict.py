@@ -193,7 +193,9 @@ def _counting(view: Probe, _: _Findings) -> str:
     )
     if row is None:
         return ""
-    reversed_ = view.rows("units", "n_reversed", {"language": "", "unit_of_length": unit, "against": "character"})
+    # The code points that the finding speaks of: those beyond ASCII, and reversals that chance does not explain.
+    of = {"unit_of_length": unit, "against": row.keys["against"]}
+    reversed_ = view.rows("units", "n_reversed_beyond_chance", of)
     tail = ", and changes the order of systems" if any(one.estimate for one in reversed_) else ""
     share = f"{100 * row.estimate:.2g}"
     return f"counting code points in place of {unit_of_length(unit)} adds {share} % to lengths{tail}"
