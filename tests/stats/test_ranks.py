@@ -149,6 +149,14 @@ def test_too_many_letters_are_refused():
         letters(better, np.arange(24))
 
 
+def test_two_hundred_systems_get_their_letters():
+    """Every system differs from those more than 20 places away: one group starts at each of the first 180."""
+    place = np.arange(200)
+    better = place[None, :] - place[:, None] > 20
+    groups = letters(better, place)
+    assert groups == [list(range(start, start + 21)) for start in range(180)]
+
+
 def test_groups_are_listed_by_their_best_members():
     better = np.zeros((3, 3), dtype=bool)
     better[2, 0] = True

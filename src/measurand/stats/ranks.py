@@ -118,7 +118,9 @@ def letters(better: BoolArray, order: IntArray, *, most: int = 1000) -> list[lis
 
     References
     ----------
-    Piepho (2004), Journal of Computational and Graphical Statistics 13, 456-466.
+    Piepho (2004), Journal of Computational and Graphical Statistics 13, 456-466. The groups are the maximal cliques of "do
+    not differ", found one by one: Bron and Kerbosch (1973), Communications of the ACM 16, 575-577, with the pivot of
+    Tomita, Tanaka and Takahashi (2006), Theoretical Computer Science 363, 28-42.
 
     Examples
     --------
@@ -127,20 +129,44 @@ def letters(better: BoolArray, order: IntArray, *, most: int = 1000) -> list[lis
     >>> letters(better, np.arange(3))
     [[0, 1], [1, 2]]
     """
-    differ = better | better.T
-    groups: list[frozenset[int]] = [frozenset(range(len(better)))]
-    # Insert and absorb: a difference splits every group that holds both systems; subsets of other groups go.
-    for i, j in zip(*np.nonzero(np.triu(differ)), strict=True):
-        split: list[frozenset[int]] = []
-        for group in groups:
-            split += [group - {int(i)}, group - {int(j)}] if i in group and j in group else [group]
-        distinct = set(split)
-        groups = [group for group in distinct if not any(group < other for other in distinct)]
-        if len(groups) > most:
-            raise ValueError(f"more than {most} groups")
+    alike = ~(better | better.T)
+    np.fill_diagonal(alike, False)
+    masks = [sum(1 << int(other) for other in np.nonzero(row)[0]) for row in alike]
+    groups = _maximal_cliques(masks, most=most)
     place = {int(system): position for position, system in enumerate(order)}
-    members = [sorted(group, key=lambda system: place[system]) for group in groups if group]
+    members = [sorted(group, key=lambda system: place[system]) for group in groups]
     return sorted(members, key=lambda group: [place[system] for system in group])
+
+
+def _maximal_cliques(neighbours: list[int], *, most: int) -> list[list[int]]:
+    """Return the maximal cliques of a graph whose rows are bit masks; sets are integers, a bit for each vertex."""
+    found: list[list[int]] = []
+    waiting = [(0, (1 << len(neighbours)) - 1, 0)] if neighbours else []
+    while waiting:
+        clique, candidates, excluded = waiting.pop()
+        if not candidates:
+            if not excluded:
+                found.append(_bits(clique))
+            if len(found) > most:
+                raise ValueError(f"more than {most} groups")
+            continue
+        # Whatever is adjacent to the pivot is reached by way of it, or of what is not adjacent to it.
+        pivot = max(_bits(candidates | excluded), key=lambda vertex: (candidates & neighbours[vertex]).bit_count())
+        for vertex in _bits(candidates & ~neighbours[pivot]):
+            bit = 1 << vertex
+            waiting.append((clique | bit, candidates & neighbours[vertex], excluded & neighbours[vertex]))
+            candidates &= ~bit
+            excluded |= bit
+    return found
+
+
+def _bits(mask: int) -> list[int]:
+    bits = []
+    while mask:
+        lowest = mask & -mask
+        bits.append(lowest.bit_length() - 1)
+        mask ^= lowest
+    return bits
 
 
 def covering_pairs(better: BoolArray) -> list[tuple[int, int]]:
