@@ -119,8 +119,8 @@ def letters(better: BoolArray, order: IntArray, *, most: int = 1000) -> list[lis
     References
     ----------
     Piepho (2004), Journal of Computational and Graphical Statistics 13, 456-466. The groups are the maximal cliques of
-    "do not differ", found one by one: Bron and Kerbosch (1973), Communications of the ACM 16, 575-577, with the pivot of
-    Tomita, Tanaka and Takahashi (2006), Theoretical Computer Science 363, 28-42.
+    "do not differ", found one by one: Bron and Kerbosch (1973), Communications of the ACM 16, 575-577, with the pivot
+    of Tomita, Tanaka and Takahashi (2006), Theoretical Computer Science 363, 28-42.
 
     Examples
     --------
