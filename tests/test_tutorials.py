@@ -20,7 +20,7 @@ from measurand.probing import geometry
 DOCS = Path(__file__).parent.parent / "docs"
 NAMES = ("tutorial-readout", "tutorial-panel", "which-number")
 TEXTS = {name: (DOCS / f"{name}.md").read_text(encoding="utf-8") for name in NAMES}
-RUNS = ("audit", "run/report", "length", "probe", "next", "plan")
+RUNS = ("audit", "run/report", "length", "probe", "next", "plan", "holes", "single-scores")
 
 
 def blocks(text):
