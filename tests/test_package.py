@@ -1,5 +1,7 @@
 import ast
+import doctest
 import importlib
+import inspect
 import json
 import subprocess
 import sys
@@ -77,6 +79,13 @@ def test_every_public_name_is_there_and_documented():
         assert thing.__module__.startswith("measurand"), name
     assert set(measurand.__all__) <= set(dir(measurand))
     assert {"audit", "read_ratings", "Scale", "Result", "report", "plot", "MeasurandError"} <= set(measurand.__all__)
+
+
+def test_every_public_name_has_an_example_that_is_run():
+    """What the tests of the modules run, as they take in every docstring: here, that there is something to run."""
+    for name in measurand.__all__:
+        examples = doctest.DocTestParser().get_examples(inspect.getdoc(getattr(measurand, name)))
+        assert any(one.want or "assert" in one.source for one in examples), name
 
 
 def test_public_names_live_where_the_package_says():

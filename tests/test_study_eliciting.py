@@ -1,9 +1,11 @@
 import datetime
 import json
+import re
 
 import pytest
 
 from eliciting.studies import VERIFY, Played, answers_in, everything, study
+from html_page import Page
 from measurand import study as module
 from measurand.data import read_answers
 from measurand.eliciting.declared import Verification
@@ -55,6 +57,18 @@ def test_the_folder_has_tables_cards_numbers_and_a_page(whole):
         ]
     )
     assert found.is_complete
+
+
+def test_a_notebook_and_a_terminal_show_its_findings_and_where_its_tables_are(whole):
+    _, found, _ = whole
+    page, said = Page(found._repr_html_()), str(found)
+    assert page.faults == []
+    assert repr(found) == said
+    for text in (page.text, said):
+        assert re.match("Answers of systems ?: ", text)
+        assert f"folder: {found.folder} (answers.csv, replies.jsonl, outputs.jsonl)" in text
+        assert f"page: {found.folder / 'report.html'}" in text
+        assert "not complete" not in text
 
 
 def test_results_come_back_as_they_were_and_no_number_is_hidden(whole):

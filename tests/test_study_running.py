@@ -1,10 +1,12 @@
 """A whole study, from its file to its page: which steps are made, and that each number stands there once."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -47,6 +49,20 @@ def test_every_step_has_its_folder_and_the_page_is_that_of_the_last(whole):
     assert done.folder == out / "report"
     assert done.result == Result.from_json(out / "report" / "results.json")
     assert "A small study" in (done.folder / "report.html").read_text("utf-8")
+
+
+def test_a_notebook_and_a_terminal_show_its_findings_its_steps_and_where_its_page_is(whole):
+    _, done = whole
+    page, said = Page(done._repr_html_()), str(done)
+    assert page.faults == []
+    assert repr(done) == said
+    for text in (page.text, " ".join(said.split())):
+        assert re.match("A study ?: ", text)
+        assert "exceeds-people" in text or "exceed people" in text
+        assert "audit: made" in text
+        assert f"page: {done.folder / 'report.html'}" in text
+        assert "not complete" not in text
+    assert "not complete" in str(replace(done, is_complete=False))
 
 
 def test_no_number_of_two_steps_has_one_name_and_gates_stand_there_once(whole):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from measurand.result import Row, show_number
+from measurand.result.digits import show_estimate, shown_width
 
 
 def show_p(value: float | None) -> str:
@@ -22,6 +23,30 @@ def short(value: float) -> str:
     return show_number(float(f"{value:.3g}"))
 
 
+def money(cost: float | None) -> str:
+    """Return a cost in four digits, large ones as whole numbers.
+
+    Examples
+    --------
+    >>> money(430.8), money(1001.6), money(float("inf")), money(None)
+    ('430.8', '1,002', '∞', '–')
+    """
+    return f"{cost:,.0f}" if cost is not None and 1000 <= cost < math.inf else show_number(cost)
+
+
+def price(row: Row) -> str:
+    """Return the cost of a row; where it is known within ends only, these.
+
+    Examples
+    --------
+    >>> price(Row("plan", {}, "cost", 1011.2, 1006.8, 1011.2)), price(Row("plan", {}, "cost", 768.0))
+    ('1,007 to 1,011', '768')
+    """
+    if row.low is None or row.high is None or money(row.low) == money(row.high):
+        return money(row.estimate)
+    return f"{money(row.low)} or more" if math.isinf(row.high) else f"{money(row.low)} to {money(row.high)}"
+
+
 def count(value: float) -> str:
     """Return a number of raters or items, never for infinity."""
     return "never" if math.isinf(value) else show_number(value)
@@ -31,9 +56,20 @@ def spread_of(row: Row) -> str:
     """Return an interval as ``low to high``."""
     if row.low is None or row.high is None:
         return ""
-    width = row.high - row.low
+    width = shown_width(row)
     return f"{show_number(row.low, width=width)} to {show_number(row.high, width=width)}"
 
+
+def estimate_of(row: Row) -> str:
+    """Return an estimate with the digits that its interval supports, with three where it has none.
+
+    Examples
+    --------
+    >>> slope = Row("length", {"model": "judgement"}, "slope", -0.2172, low=-0.92, high=0.49)
+    >>> estimate_of(slope), spread_of(slope), estimate_of(Row("agreement", {}, "icc_2_1", 0.22812))
+    ('−0.2', '−0.9 to 0.5', '0.228')
+    """
+    return short(row.estimate) if row.low is None or row.high is None else show_estimate(row)
 
 def percent(confidence: float | None) -> str:
     """Return a level of confidence in percent."""

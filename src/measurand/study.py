@@ -13,7 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
 
-from measurand.folders import in_place_of, write_file
+from measurand.folders import hashed, in_place_of, write_file
 from measurand.result import MeasurandError, Result
 from measurand.spreadsheets import harmless
 
@@ -111,11 +111,7 @@ def asked_when(folder: Path) -> dict[str, str]:
 
 def sha256(path: Path) -> str:
     """Return the SHA-256 of a file, read in pieces."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while piece := file.read(2**20):
-            digest.update(piece)
-    return digest.hexdigest()
+    return hashed(path)
 
 
 def write_run(

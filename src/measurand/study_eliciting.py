@@ -21,6 +21,8 @@ from measurand.eliciting.run import Elicited, chosen
 from measurand.eliciting.run import elicit as ask_all
 from measurand.eliciting.tables import ANSWERS, OUTPUTS, REPLIES, Tables
 from measurand.result import MeasurandError, Result
+from measurand.result.notebook import lines_in_html
+from measurand.result.words import plural
 from measurand.scoring import gates
 from measurand.scoring.gates import NOISE
 from measurand.study import check_out, manifest, write_run
@@ -111,14 +113,21 @@ class Elicitation:
             table[column] = pd.to_numeric(table[column])
         return table
 
-    def __repr__(self) -> str:
-        return f"Elicitation({str(self.folder)!r}, {self.elicited.n_left} requests left)"
-
     def __str__(self) -> str:
-        return str(self.result)
+        return f"{self.result}\n\n{chr(10).join(self._lines())}"
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return self.result._repr_html_()
+        return f"{self.result._repr_html_()}{lines_in_html(self._lines())}"
+
+    def _lines(self) -> list[str]:
+        """Return what is missing, and where tables and page are."""
+        left = self.elicited.n_left
+        told = [] if self.is_complete else [f"not complete: {plural(left, 'request')} without an answer; run it again"]
+        tables = ", ".join(name for name in (ANSWERS, REPLIES, OUTPUTS) if (self.folder / name).is_file())
+        told.append(f"folder: {self.folder}" + (f" ({tables})" if tables else ""))
+        return [*told, f"page: {self.folder / 'report.html'}"]
 
 
 def elicit(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from measurand.result import Result
+from measurand.result.notebook import lines_in_html
 from measurand.study import ASKED, asked_when, check_out, manifest, version, write_run
 from measurand.study_steps import MADE_FROM, asked_from, changed, digest, hashes
 
@@ -79,14 +80,19 @@ class StudyRun:
     steps: Sequence[Step] = ()
     elicited: Elicited | None = None
 
-    def __repr__(self) -> str:
-        return f"StudyRun({str(self.folder)!r}, {', '.join(str(step) for step in self.steps)})"
-
     def __str__(self) -> str:
-        return str(self.result)
+        return f"{self.result}\n\n{chr(10).join(self._lines())}"
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return self.result._repr_html_()
+        return f"{self.result._repr_html_()}{lines_in_html(self._lines())}"
+
+    def _lines(self) -> list[str]:
+        """Return what was made, what is missing, and where the page is."""
+        told = [str(step) for step in self.steps]
+        told += [] if self.is_complete else ["not complete: a request has no answer, or an engine failed its test"]
+        return [*told, f"page: {self.folder / 'report.html'}"]
 
 
 def run(
@@ -284,7 +290,7 @@ class _Run:
         return {
             "measurand": version(),
             **hashes(paths | {"items": self.study.items.source}),
-            "columns": digest(data.columns.model_dump(mode="json")),
+            "columns": digest(data.columns.model_dump(mode="json") | data.declared),
             "criteria": digest(list(self.study.criteria)),
             "scale": digest({name: one.to_dict() for name, one in self.study.scale.items()}),
             "seed": str(self.study.seed),

@@ -7,16 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from measurand.auditing.findings_length import length_findings
 from measurand.auditing.length_cells import CellLengths, Measured, UnitOfLength, cell_lengths, measured
 from measurand.auditing.length_judgements import judgements
 from measurand.auditing.length_matched import matched
 from measurand.auditing.length_pairs import DRAWS, default_tolerances
 from measurand.auditing.length_raters import by_rater
 from measurand.auditing.length_systems import between_systems, of_systems
+from measurand.auditing.questions import Rows
+from measurand.data.names import natural_order
 from measurand.data.outputs import Outputs, as_outputs
 from measurand.data.panel import Panel, panels
-from measurand.data.ratings import Ratings, natural_order
-from measurand.result import Key, MeasurandError, Result, Row
+from measurand.data.ratings import Ratings
+from measurand.result import Finding, Key, MeasurandError, Result, Row
 
 
 def length(
@@ -63,7 +66,8 @@ def length(
         `spearman`; the mean of the raters' slopes
         (``mean_of_raters``) and the test that they are one, `slopes_differ_f`. On one item at equal length:
         `win_rate_matched`, `win_rate_adjusted` (against an average opponent), `rank`, `spearman_matched_raw`, and the
-        overlap, `matched_share`. Which facets an interval generalises over stands in its row.
+        overlap, `matched_share`. Which facets an interval generalises over stands in its row. Its findings are those
+        about length of the whole audit.
 
     Raises
     ------
@@ -91,6 +95,8 @@ def length(
     >>> found = length(table.assign(rating=[longer[s] for s in table["system"]]), written, replicates=100)
     >>> found.value("length", "spearman", {"model": "between_systems", "rater": ""})
     1.0
+    >>> [finding.verdict for finding in found.findings if finding.id == "length-outputs"]
+    ['pass']
     """
     if replicates < 100:
         raise MeasurandError(f"{replicates} replicates; an interval needs at least 100, and 2,000 are the default")
@@ -98,9 +104,14 @@ def length(
         raise MeasurandError(f"tolerances {list(tolerances)}; give shares of the longer length, from 0 to below 1")
     known = cell_lengths(as_outputs(outputs), unit)
     rows: list[Row] = []
+    findings: list[Finding] = []
     bands: dict[str, list[float]] = {}
     for panel in panels(ratings):
-        rows += _of_panel(panel, known, tolerances, replicates, confidence, seed, bands)
+        made = _of_panel(panel, known, tolerances, replicates, confidence, seed, bands)
+        size = Row("design", {}, "n_systems", panel.n_systems)
+        # They need nothing of the other analyses but how many systems there are.
+        findings += length_findings(Rows([size, *made], panel.criterion, {}, 0.0))
+        rows += made
     settings: dict[str, Any] = {
         "unit_of_length": known.unit,
         "unit_was_given": unit is not None,
@@ -112,7 +123,7 @@ def length(
         "confidence": confidence,
         "seed": seed,
     }
-    return Result(rows, {"length": settings})
+    return Result(rows, {"length": settings}, findings)
 
 
 def _of_panel(

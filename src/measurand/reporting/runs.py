@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from measurand.reporting import (
     answers,
@@ -26,6 +25,7 @@ from measurand.reporting import (
     study,
 )
 from measurand.reporting.blocks import Block, Bullets, Section, Terms
+from measurand.reporting.budget import fitted
 from measurand.reporting.elicitation_view import Elicitation
 from measurand.reporting.forced_choice_view import Choices
 from measurand.reporting.gates import Gates
@@ -35,9 +35,8 @@ from measurand.reporting.scores_view import Scores
 from measurand.reporting.study_view import Study
 from measurand.reporting.view import View
 from measurand.result import Finding, Result
-
-#: Analyses of outputs, any of which makes a result a probe.
-_OF_PROBES: Final = ("outputs", "units", "decodability", "leakage", "geometry", "cost")
+from measurand.result.words import default_title as default_title
+from measurand.result.words import kind_of as kind_of
 
 
 @dataclass(frozen=True)
@@ -66,43 +65,6 @@ class About:
     note: str = ""
 
 
-def kind_of(result: Result) -> str:
-    """Return which kind of run a result is: study, probe, plan, scores, forced_choice, elicitation or gates.
-
-    Blank is an audit.
-    """
-    there = result.analyses
-    if "study" in there:
-        return "study"
-    if "design" in there:
-        return ""
-    if any(name in there for name in _OF_PROBES):
-        return "probe"
-    if "plan" in there or "power" in there:
-        return "plan"
-    return next((name for name in ("scores", "forced_choice", "elicitation", "gates") if name in there), "")
-
-
-def default_title(result: Result) -> str:
-    """Return the heading of a page by the kind of run.
-
-    Examples
-    --------
-    >>> from measurand.result import Row
-    >>> default_title(Result([Row("gates", {"gate": "coverage"}, "coverage", 1.0)]))
-    'Gates'
-    """
-    return {
-        "study": "A study",
-        "probe": "What outputs say",
-        "plan": "Plan of a panel",
-        "scores": "Scores against raters",
-        "forced_choice": "Forced choice",
-        "elicitation": "Answers of systems",
-        "gates": "Gates",
-    }.get(kind_of(result), "Audit of ratings")
-
-
 def verdict_of_run(result: Result) -> tuple[str, list[str]]:
     """Return the one line and the verdict of a run; blank and empty for an audit."""
     kind = kind_of(result)
@@ -117,9 +79,7 @@ def verdict_of_run(result: Result) -> tuple[str, list[str]]:
         return plan.headline(planned), plan.lead(planned)
     of_gates = Gates(result)
     if kind == "scores":
-        view = Scores(result)
-        failing = scores_verdict.failing(view)
-        return scores_verdict.headline(view), [*scores_verdict.lead(view), *([failing] if failing else [])]
+        return _verdict_of_scores(Scores(result))
     if kind == "forced_choice":
         choices = Choices(result)
         failed = gates.lead(of_gates)[:1] if of_gates.failing else []
@@ -140,14 +100,15 @@ def of_run(result: Result) -> About | None:
     if kind == "study":
         whole = Study(result)
         counted = [*whole.findings, *whole.gates.findings]
-        return About(study.headline(whole), study.lead(whole), *study.sections(whole), counted, whole.note)
-    headline, lead = verdict_of_run(result)
+        return About(study.headline(whole), study.lead(whole), *fitted(*study.sections(whole)), counted, whole.note)
+    of_scores = Scores(result) if kind == "scores" else None
+    headline, lead = verdict_of_run(result) if of_scores is None else _verdict_of_scores(of_scores)
     if kind in ("probe", "plan"):
         first, last = probe.sections(Probe(result)) if kind == "probe" else plan.sections(Plan(result))
         return About(headline, lead, [Section("findings", "Findings", _findings(result.findings)), *first], last)
     of_gates = Gates(result)
-    if kind == "scores":
-        first, last = _of_scores(result, of_gates)
+    if of_scores is not None:
+        first, last = _of_scores(of_scores, of_gates)
     elif kind == "forced_choice":
         first, last = _of_choices(result, of_gates)
     elif kind == "elicitation":
@@ -162,7 +123,7 @@ def of_run(result: Result) -> About | None:
             Section("words", "Words used", [Terms(gates.WORDS)]),
             Section("methods", "Methods and references", [Bullets(gates.METHODS)]),
         ]
-    return About(headline, lead, first, last)
+    return About(headline, lead, *fitted(first, last))
 
 
 def _findings(found: Sequence[Finding]) -> list[Block]:
@@ -180,8 +141,14 @@ def _gates(of_gates: Gates) -> list[Section]:
     return [Section("gates", "Gates: may these answers be scored?", blocks)]
 
 
-def _of_scores(result: Result, of_gates: Gates) -> tuple[list[Section], list[Section]]:
-    view = Scores(result)
+def _verdict_of_scores(view: Scores) -> tuple[str, list[str]]:
+    failing = scores_verdict.failing(view)
+    return scores_verdict.headline(view), [*scores_verdict.lead(view), *([failing] if failing else [])]
+
+
+def _of_scores(view: Scores, of_gates: Gates) -> tuple[list[Section], list[Section]]:
+    # Which rows there are by their keys is found out once for all chapters.
+    result = view.result
     first = [
         Section("findings", "Findings", _findings(others(result, of_gates))),
         Section("systems", "Systems and people", scores.against_people(view)),

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from measurand.reporting.words import clean, shorten
 from measurand.result import MeasurandError
+from measurand.result.notebook import NO_MATHS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -65,6 +66,11 @@ _STYLE: Final[Any] = {
     "ytick.labelsize": 8.5,
     "text.parse_math": False,
 }
+#: In a notebook nobody says whether the page is light or dark: what must recede is made of the colour of its letters.
+_IN_NOTEBOOKS: Final = (
+    "--m-muted:color-mix(in srgb, currentColor 72%, transparent);"
+    "--m-grid:color-mix(in srgb, currentColor 22%, transparent)"
+)
 #: The width of every figure, in inches.
 WIDTH: Final = 7.2
 
@@ -107,11 +113,20 @@ class Plot:
     caption: str
 
     def _repr_svg_(self) -> str:
-        return self.svg
+        # Who shows it as a picture, or makes a PDF of it, knows nothing of the colours around it.
+        return self._fixed()
 
     def _repr_html_(self) -> str:
-        caption = html.escape(self.caption)
-        return f'<figure style="margin:0;max-width:48rem">{self.svg}<figcaption>{caption}</figcaption></figure>'
+        # A name such as $x^2$ is no formula.
+        svg = self.svg.replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1)
+        caption = f'<figcaption style="margin:.3em 0">{html.escape(self.caption)}</figcaption>'
+        return f'<figure class="{NO_MATHS}" style="{_IN_NOTEBOOKS};margin:0;max-width:48rem">{svg}{caption}</figure>'
+
+    def _fixed(self) -> str:
+        """Return the drawing with fixed colours on white."""
+        fixed = re.sub(r"var\(--[a-z-]+, (#[0-9a-f]{6})\)", r"\1", self.svg).replace("currentColor", INK)
+        canvas = '<rect width="100%" height="100%" fill="#ffffff"/>'
+        return fixed.replace("</desc>", f"</desc>\n{canvas}", 1)
 
     def save(self, path: str | Path) -> None:
         """Write the figure as an SVG file with fixed colours on white, which every viewer shows alike.
@@ -132,10 +147,7 @@ class Plot:
                 f"{target}: a figure is SVG, its name ends in .svg; save {target.with_suffix('.svg').name}, and let a "
                 "browser or a drawing program make other kinds of it"
             )
-        fixed = re.sub(r"var\(--[a-z-]+, (#[0-9a-f]{6})\)", r"\1", self.svg).replace("currentColor", INK)
-        canvas = '<rect width="100%" height="100%" fill="#ffffff"/>'
-        fixed = fixed.replace("</desc>", f"</desc>\n{canvas}", 1)
-        write_whole(path, f'<?xml version="1.0" encoding="utf-8"?>\n{fixed}\n')
+        write_whole(path, f'<?xml version="1.0" encoding="utf-8"?>\n{self._fixed()}\n')
 
 
 def write_whole(path: str | Path, text: str) -> None:
@@ -200,7 +212,9 @@ def to_svg(figure: Figure, labels: Labels, *, name: str, title: str, description
     svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
     # Its style sheet would apply to the whole page that the figure stands in.
     svg = re.sub(r"<defs>\s*<style[^>]*>.*?</style>\s*</defs>\s*", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'font: ([0-9.]+)px [^;"]*', r"font-size: \1px; font-family: system-ui, sans-serif", svg)
+    # The letters are the page's, said once; how matplotlib says them depends on its version.
+    svg = re.sub(r'font: ([0-9.]+)px [^;"]*', r"font-size: \1px", svg)
+    svg = re.sub(r"font-family: [^;\"]*(?:; ?|(?=\"))", "", svg)
     for drawn, shown in _THEMED.items():
         svg = svg.replace(drawn, shown)
     svg = labels.fill(_compact(svg))
@@ -213,7 +227,8 @@ def to_svg(figure: Figure, labels: Labels, *, name: str, title: str, description
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" class="plot" role="img" '
         f'aria-labelledby="{prefix}-title {prefix}-desc" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.2f} {height:.2f}" stroke-linejoin="round" stroke-linecap="butt">\n'
+        f'viewBox="0 0 {width:.2f} {height:.2f}" font-family="system-ui, sans-serif" stroke-linejoin="round" '
+        f'stroke-linecap="butt">\n'
         f'<title id="{prefix}-title">{html.escape(title)}</title>\n'
         f'<desc id="{prefix}-desc">{html.escape(description)}</desc>'
     )
@@ -226,6 +241,7 @@ def _compact(svg: str) -> str:
     # The grounds of figure and axes have neither a colour nor a line.
     svg = re.sub(r'<path d="[^"]*" style="fill: none"/>', "", svg)
     svg = re.sub(r' (d|x|y|transform)="([^"]*)"', lambda m: f' {m.group(1)}="{_rounded(m.group(2))}"', svg)
+    svg = re.sub(r' transform="rotate\(-?0[ )][^"]*"', "", svg).replace("<g/>", "")
     svg = re.sub(r'(?<= style=")[^"]*', lambda m: m.group().replace(": ", ":").replace("; ", ";"), svg)
     return svg.replace("/><", "/>\n<")
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any
 
 from measurand.reporting.blocks import Block, Text
-from measurand.reporting.words import UNBIASED, VERDICTS, clean
-from measurand.result import Finding, Key, Result, Row, Verdict
+from measurand.reporting.words import UNBIASED, clean
+from measurand.result import Finding, Key, Result, Row
+from measurand.result.words import counts as counts
+from measurand.result.words import worst_first as worst_first
 
 
 class View:
@@ -81,8 +83,10 @@ class View:
         if row is not None:
             return int(row.estimate)
         for row in self.rows(criterion, "generalizability", "g"):
-            if name in ("n_items", "n_raters"):
-                return row.n_items if name == "n_items" else row.n_raters
+            size = {"n_items": row.n_items, "n_raters": row.n_raters}.get(name)
+            # An estimator that is not defined here rests on nothing.
+            if size is not None:
+                return size
         return None
 
     def level(self, criterion: str) -> str:
@@ -115,14 +119,3 @@ class View:
     def findings(self, criterion: str) -> list[Finding]:
         """Return the findings of one criterion, worst first."""
         return worst_first([f for f in self.result.findings if f.criterion == criterion])
-
-
-def worst_first(findings: Sequence[Finding]) -> list[Finding]:
-    """Return findings from fail to not applicable, otherwise in their own order."""
-    return sorted(findings, key=lambda finding: VERDICTS.index(finding.verdict))
-
-
-def counts(findings: Sequence[Finding]) -> dict[Verdict, int]:
-    """Return the number of findings of each verdict that occurs, worst first."""
-    found = Counter(finding.verdict for finding in findings)
-    return {verdict: found[verdict] for verdict in VERDICTS if found[verdict]}

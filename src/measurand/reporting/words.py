@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterable
 from typing import Final
 
-from measurand.result import Key, Row, Verdict, show_number
-
-#: Verdicts from worst to least worrying: the order of every list of findings.
-VERDICTS: Final[tuple[Verdict, ...]] = ("fail", "warn", "undetermined", "pass", "not_applicable")
-MARK: Final[dict[Verdict, str]] = {"fail": "✗", "warn": "!", "undetermined": "?", "pass": "✓", "not_applicable": "–"}
-WORD: Final[dict[Verdict, str]] = {
-    "fail": "fail",
-    "warn": "warn",
-    "undetermined": "undetermined",
-    "pass": "pass",
-    "not_applicable": "n/a",
-}
+from measurand.result import VERDICTS as VERDICTS
+from measurand.result import Key, show_number
+from measurand.result.digits import show_estimate as show_estimate
+from measurand.result.digits import show_p as show_p
+from measurand.result.digits import show_rounded as show_rounded
+from measurand.result.digits import three_digits as three_digits
+from measurand.result.words import ANALYSIS as ANALYSIS
+from measurand.result.words import MARK as MARK
+from measurand.result.words import WORD as WORD
+from measurand.result.words import called as called
+from measurand.result.words import clean as clean
+from measurand.result.words import plural as plural
+from measurand.result.words import shorten as shorten
 
 STATISTIC: Final[dict[str, str]] = {
     "observed_agreement": "Observed agreement (share of equal pairs)",
@@ -91,122 +90,6 @@ UNIT_OF_LENGTH: Final[dict[str, str]] = {
     "byte": "Bytes",
     "length": "Length as given",
 }
-#: Findings as the headings of a matrix.
-FINDING: Final[dict[str, str]] = {
-    "systems-differ": "systems differ",
-    "ranking-reliable": "ranking reliable",
-    "winner-stable": "winner stable",
-    "more-raters": "more raters",
-    "more-items": "more items",
-    "agreement": "agreement",
-    "correlation-not-agreement": "correlation ≠ agreement",
-    "panel-size": "panel size",
-    "copied-ratings": "copied ratings",
-    "informative-missingness": "informative missingness",
-    "straight-lining": "straight-lining",
-    "severity-drift": "severity drift",
-    "forced-choice-order": "order",
-    "forced-choice-readout": "readout",
-    "forced-choice-ties": "ties",
-    "forced-choice-chance": "chance",
-    "forced-choice-coverage": "coverage",
-    "requests-answered": "requests answered",
-    "engine-tested": "engines tested",
-    "read-position": "read position",
-    "bounds": "bounds",
-    "first-reply": "first replies",
-    "criteria-asked": "criteria asked",
-    "acquiescence": "acquiescence",
-    "length-outputs": "outputs match",
-    "length-explains-order": "length and order",
-    "length-slope": "length slope",
-    "length-raters-differ": "raters and length",
-    "length-matched-order": "order at equal length",
-    "length-overlap": "overlap of lengths",
-    "target-reachable": "target reachable",
-    "layout-pays": "layout pays",
-    "difference-detectable": "difference detectable",
-    "facets-reliable": "facets reliable",
-}
-ANALYSIS: Final[dict[str, str]] = {
-    "design": "Design",
-    "raters": "Raters",
-    "agreement": "Agreement",
-    "agreement_pairs": "Pairs of raters",
-    "anova": "Analysis of variance",
-    "system_test": "Tests of the systems",
-    "components": "Variance components",
-    "generalizability": "G and Phi",
-    "decision": "Decision study",
-    "pairs": "Pairs of systems",
-    "ranks": "Ranks with their sets",
-    "leave_one_rater_out": "Boards without one rater",
-    "leave_one_block_out": "Boards without one block of items",
-    "style": "Response style",
-    "missingness": "Missing ratings",
-    "copies": "Copied ratings",
-    "scores": "Scores",
-    "baselines": "Baselines",
-    "anchors": "Anchors",
-    "contrasts": "Contrasts",
-    "criteria": "Criteria",
-    "coverage": "Coverage",
-    "decisions": "Decisions",
-    "spread": "Spread of scores",
-    "reliability_curve": "Reliability curves",
-    "forced_choice": "Forced choice",
-    "examples": "Examples",
-    "study": "The study",
-    "gates": "Gates",
-    "elicitation": "Answers and requests",
-    "attempts": "Attempts",
-    "proofs": "Tests of the engines",
-    "acquiescence": "Acquiescence",
-    "repeats": "Repeats",
-    "length": "Length",
-    "outputs": "Outputs",
-    "units": "Units of text",
-    "decodability": "Decodability",
-    "decodability_ratings": "Decodability and ratings",
-    "leakage": "Leakage",
-    "geometry": "Geometry of vectors",
-    "cost": "Cost",
-    "plan": "Plan",
-    "power": "Power",
-}
-
-_BIDI: Final = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-
-
-def clean(text: object) -> str:
-    r"""Return text from data on one line: white space collapsed, control characters and text-direction marks gone.
-
-    Control characters break SVG and terminals, direction marks would turn the words around a name.
-
-    Examples
-    --------
-    >>> clean("a\nb\x1b[31m")
-    'a b�[31m'
-    """
-    joined = " ".join(_BIDI.sub("", str(text)).split())
-    return "".join(
-        "\ufffd" if unicodedata.category(c) in ("Cc", "Cs") or ord(c) & 0xFFFE == 0xFFFE else c for c in joined
-    )
-
-
-def shorten(text: object, most: int = 32) -> str:
-    """Return cleaned text of at most `most` characters, its middle left out (the ends of ids tell them apart).
-
-    Examples
-    --------
-    >>> shorten("meta-llama/Llama-3.1-70B-Instruct-awq-int4", 20)
-    'meta-llama/L…wq-int4'
-    """
-    whole = clean(text)
-    if len(whole) <= most:
-        return whole
-    tail = (most - 1) * 2 // 5
-    return f"{whole[: most - 1 - tail]}…{whole[len(whole) - tail :]}"
 
 
 def distinct(names: Iterable[object], most: int, limit: int) -> int:
@@ -225,54 +108,9 @@ def distinct(names: Iterable[object], most: int, limit: int) -> int:
     return max(most, min(limit, longest))
 
 
-def called(name: Key, blank: str = "(blank)") -> str:
-    """Return a name as text, with a word for a blank one."""
-    return clean(name) or blank
-
-
-def show_p(p: float | None) -> str:
-    """Return a p value with two digits.
-
-    Examples
-    --------
-    >>> show_p(0.000241), show_p(1e-9), show_p(None)
-    ('0.00024', '< .0001', '–')
-    """
-    if p is None or p != p:
-        return "–"
-    if p < 1e-4:
-        return "< .0001"
-    return show_number(float(f"{p:.2g}"))
-
-
 def show_count(value: float | None) -> str:
     """Return a number of raters or items; infinity means that no number suffices."""
     return "no number" if value == float("inf") else show_number(value)
-
-
-def show_estimate(row: Row) -> str:
-    """Return the estimate of a row with the digits that its interval supports."""
-    width = None if row.low is None or row.high is None else row.high - row.low
-    # An interval beside the estimate (of a statistic at its bound), or of no width, would ask for endless zeros.
-    if (
-        row.low is not None
-        and row.high is not None
-        and (row.low == row.high or not row.low <= row.estimate <= row.high)
-    ):
-        width = None
-    return show_rounded(row.estimate, width)
-
-
-def show_rounded(value: float, width: float | None) -> str:
-    """Return a number with the digits of its interval; what rounds to 0 has no sign.
-
-    Examples
-    --------
-    >>> show_rounded(-0.004, 1.6), show_rounded(-0.4, 1.6)
-    ('0.0', '−0.4')
-    """
-    text = show_number(value, width=width)
-    return text.removeprefix("−") if not text.strip("−0.") else text
 
 
 def key_text(analysis: str, keys: dict[str, Key], statistic: str) -> str:
@@ -313,14 +151,3 @@ def unit_of_length(unit: Key) -> str:
     """
     words = UNIT_OF_LENGTH.get(str(unit), clean(unit).replace("_", " "))
     return f"{words[:1].lower()}{words[1:]}"
-
-
-def plural(count: int, singular: str, plural_form: str = "") -> str:
-    """Return a count with its noun.
-
-    Examples
-    --------
-    >>> plural(1, "rater"), plural(2310, "item")
-    ('1 rater', '2,310 items')
-    """
-    return f"{count:,} {singular if count == 1 else plural_form or singular + 's'}"
