@@ -1,5 +1,6 @@
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -78,17 +79,99 @@ def test_a_run_is_written_with_its_settings(run, ratings, tmp_path):
     assert settings["most_items"] == 80
 
 
+def test_no_rater_gets_more_judgements_than_they_could_give(run, ratings, items, tmp_path):
+    asked = ("plan", ratings, *COSTS, *SMALL, "--target", 0.6, "--most-per-rater", 40)
+    result = Result.from_json(run(*asked, "--json").out)
+    each = [row.keys["at_items_per_rater"] for row in result.select("plan", "cost") if row.keys["basis"] == "estimate"]
+    assert each
+    n_systems = result.value("plan", "n_systems")
+    assert max(each) * n_systems <= 40
+    sizes = ("--layout", "rotating", "--raters", 6, "--items-per-rater", 10, "--most-per-rater", 19)
+    refused = run("plan", "--items", items, "--systems", "A1,B2", "--draw", tmp_path / "sample", *sizes)
+    assert_one_message(refused, "10 items with 2 systems each are 20 judgements of a rater, and 19 are allowed")
+
+
 def test_strict_makes_a_failing_finding_the_exit_status(run, ratings):
     asked = ("plan", ratings, "--target", 0.999, "--most-raters", 3, "--most-items", 5)
     assert run(*asked).status == 0
     assert run(*asked, "--strict").status == 1
 
 
-def test_a_formula_plans_any_balanced_design(run, ratings):
+def test_a_formula_plans_any_design(run, ratings):
     ended = run("plan", ratings, "--formula", "system x item x rater", "--at", "item=100,rater=10", "--json")
     result = Result.from_json(ended.out)
-    assert [row.keys["at"] for row in result.select("plan", "g")] == ["item=20, rater=6", "item=100, rater=10"]
+    sizes = [row.keys["at"] for row in result.select("plan", "g", {"target": ""})]
+    assert sizes[:2] == ["item=20, rater=6", "item=100, rater=10"]
     assert result.findings[0].id == "facets-reliable"
+
+
+GROUPED = ("--formula", "system x item x (rater:group)")
+
+
+@pytest.fixture(scope="module")
+def grouped(tmp_path_factory):
+    """Ratings by raters within groups, one in seven of them missing."""
+    rng = np.random.default_rng(4)
+    rows = [
+        (f"i{i}", f"S{s}", f"g{g}", f"r{g}{r}", round(s + rng.normal(), 2))
+        for i in range(8) for s in range(4) for g in range(3) for r in range(3)
+    ]  # fmt: skip
+    path = tmp_path_factory.mktemp("grouped") / "ratings.csv"
+    table = pd.DataFrame(rows, columns=["item", "system", "group", "rater", "rating"])
+    table[np.arange(len(table)) % 7 != 0].to_csv(path, index=False)
+    return path
+
+
+def test_groups_and_raters_have_prices_and_limits_of_their_own(run, grouped, tmp_path):
+    costs = (
+        "--cost",
+        "rater=200,group=500",
+        "--cost",
+        "item=1,judgement=0.1",
+        "--most",
+        "group=5",
+        "--least",
+        "group=2",
+    )
+    out = tmp_path / "out"
+    ended = run("plan", grouped, *GROUPED, *costs, "--target", 0.9, "--out", out, "--json")
+    assert ended.status == 0
+    result = Result.from_json(ended.out)
+    (cost,) = result.select("plan", "cost", {"basis": "estimate"})
+    sizes = {name: int(size) for name, size in (part.split("=") for part in cost.keys["at"].split(", "))}
+    assert 2 <= sizes["group"] <= 5
+    raters = sizes["rater"] * sizes["group"]
+    expected = 200 * raters + 500 * sizes["group"] + sizes["item"] * (1 + 0.1 * 4 * raters)
+    assert cost.estimate == pytest.approx(expected)
+    assert result.select("plan", "share_rated")[0].estimate == pytest.approx(6 / 7, abs=0.01)
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "Cheapest sizes for G 0.9" in page
+    assert "group 500" in page
+    settings = json.loads((out / "manifest.json").read_text(encoding="utf-8"))["settings"]
+    assert settings["costs"] == {"rater": 200, "group": 500, "item": 1, "judgement": 0.1}
+    assert (settings["most"], settings["least"]) == ({"group": 5}, {"group": 2})
+
+
+def test_costs_by_name_are_those_of_the_options_with_names_of_their_own(run, ratings):
+    one = run("plan", ratings, *COSTS, *SMALL, "--layout", "nested", "--json")
+    other = run("plan", ratings, "--cost", "rater=20,item=1,judgement=0.1", *SMALL, "--layout", "nested", "--json")
+    assert one.out == other.out
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["--cost", "group=3"], "--cost group: without --formula costs are of rater, item, judgement"),
+        (["--cost", "rater=3", "--cost-rater", 4], "the cost of rater is given twice"),
+        (["--most", "item=3"], "--at, --fixed, --most and --least go with --formula"),
+        ([*GROUPED, "--most", "item=2.5"], "--most item=2.5; give a whole number"),
+        ([*GROUPED, "--coefficient", "phi"], "with --formula the target is of G"),
+        ([*GROUPED, "--cost", "judge=2"], "cost of 'judge'; costs are of item, rater, group, judgement"),
+        ([*GROUPED, "--most-per-rater", 3], "at most 3 judgements of a rater, and each rates 4 levels of system"),
+    ],
+)
+def test_costs_and_sizes_that_mean_nothing_are_refused(run, grouped, asked, said):
+    assert_one_message(run("plan", grouped, *asked), said)
 
 
 def test_a_sample_goes_out_comes_back_and_is_audited(run, items, tmp_path):
@@ -148,7 +231,7 @@ def test_systems_are_read_from_a_file_and_outputs_are_shown(run, items, tmp_path
         (["RATINGS", "--json", "--csv"], "choose one"),
         (["RATINGS", "--target", 2], "target 2"),
         (["RATINGS", "--raters", 3], "say where it goes, --draw DIR"),
-        (["RATINGS", "--at", "item=3"], "--at and --fixed go with --formula"),
+        (["RATINGS", "--at", "item=3"], "--at, --fixed, --most and --least go with --formula"),
         (["RATINGS", "--formula", "item"], "a design needs two facets"),
         (["RATINGS", "--formula", "item x rater", "--draw", "DIR"], "--formula plans another design"),
         (["RATINGS", "--draw", "DIR"], "--draw needs the items to draw from"),

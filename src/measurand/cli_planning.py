@@ -11,6 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from measurand.cli_choices import ConfidenceOption, CsvOption, JsonOption, StrictOption
+from measurand.cli_drawing import (
+    OutputColumns,
+    OutputItemOption,
+    OutputSystemOption,
+    OutputTextOption,
+    Pool,
+    read_pool,
+)
+from measurand.cli_facets import MOST_ITEMS, MOST_RATERS, of_facets, of_panel, planned_facets, prices_of, usual, whole
 from measurand.cli_options import (
     CriterionOption,
     ItemOption,
@@ -34,6 +43,7 @@ from measurand.cli_options import (
     show,
     split,
 )
+from measurand.cli_reading import OF_RATINGS, DecimalOption, Declared, DelimiterOption, MissingOption, telling
 
 if TYPE_CHECKING:
     from measurand.data import Outputs, Ratings
@@ -72,6 +82,9 @@ def plan(
     level: LevelOption = None,
     labels: LabelsOption = "",
     repeats: RepeatsOption = RepeatsChoice.refuse,
+    delimiter: DelimiterOption = None,
+    decimal: DecimalOption = None,
+    missing: MissingOption = None,
     target: Annotated[float, typer.Option("--target", help="G (or Phi) wanted of the ranking.")] = 0.8,
     coefficient: Annotated[
         CoefficientChoice, typer.Option("--coefficient", help="g: differences between systems; phi: their levels.")
@@ -81,12 +94,38 @@ def plan(
     cost_judgement: Annotated[
         float, typer.Option("--cost-judgement", help="Cost of each rating of one system's output.")
     ] = 1.0,
+    cost: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--cost",
+            metavar="rater=200,group=500,judgement=0.1",
+            help="Costs by name (repeatable): of each level of a facet of --formula; a judgement costs 1 unless said.",
+        ),
+    ] = None,
     layout: Annotated[
         list[LayoutChoice] | None,
         typer.Option("--layout", help="Layouts to plan (repeatable); the one to draw.", show_default="all three"),
     ] = None,
-    most_raters: Annotated[int, typer.Option("--most-raters", help="Raters that could be had.")] = 200,
-    most_items: Annotated[int, typer.Option("--most-items", help="Items that could be had.")] = 2000,
+    most_raters: Annotated[int, typer.Option("--most-raters", help="Raters that could be had.")] = MOST_RATERS,
+    most_items: Annotated[int, typer.Option("--most-items", help="Items that could be had.")] = MOST_ITEMS,
+    most_per_rater: Annotated[
+        int | None,
+        typer.Option("--most-per-rater", help="Judgements that one rater could give.", show_default="any number"),
+    ] = None,
+    most: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--most",
+            metavar="group=6,rater=10",
+            help="Levels of facets that could be had, of a nested one within each; with --formula (repeatable).",
+        ),
+    ] = None,
+    least: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--least", metavar="group=2", help="Levels of facets that are wanted at least; with --formula (repeatable)."
+        ),
+    ] = None,
     difference: Annotated[
         float | None,
         typer.Option("--difference", help="A difference between two systems that is to be found, in scale units."),
@@ -95,9 +134,7 @@ def plan(
     alpha: Annotated[float, typer.Option("--alpha", help="Level of the test of one pair of systems.")] = 0.05,
     formula: Annotated[
         str,
-        typer.Option(
-            "--formula", metavar="'system x item x (rater:group)'", help="Facets of another, balanced design."
-        ),
+        typer.Option("--formula", metavar="'system x item x (rater:group)'", help="Facets of another design."),
     ] = "",
     at: Annotated[
         list[str] | None,
@@ -123,6 +160,9 @@ def plan(
     outputs: Annotated[
         Path | None, typer.Option("--outputs", help="What the systems produced: item, system, text; shown to raters.")
     ] = None,
+    output_item: OutputItemOption = None,
+    output_system: OutputSystemOption = None,
+    text: OutputTextOption = None,
     raters: Annotated[int | None, typer.Option("--raters", help="Raters of the sample.")] = None,
     items_per_rater: Annotated[
         int | None, typer.Option("--items-per-rater", help="Items that each of them rates.")
@@ -158,9 +198,12 @@ def plan(
     started = datetime.datetime.now(datetime.UTC)
     if as_json and as_csv:
         refuse("--json and --csv: choose one")
+    declared = Declared(delimiter, decimal, missing, [ratings, items, outputs, Path(systems) if systems else None])
     if collect is not None:
-        _collect(collect, others=[ratings, draw, items, outputs, out], quiet=quiet)
+        _collect(collect, others=[ratings, draw, items, outputs, out], decimal=decimal, missing=missing, quiet=quiet)
         return
+    if outputs is None and (output_item or output_system or text):
+        refuse("--output-item, --output-system and --text are about the outputs; give them with --outputs")
     chosen = [one.value for one in layout] if layout else []
     if draw is None and any([items, outputs, raters, items_per_rater, raters_per_item, systems, criteria]):
         refuse("items, systems, outputs, raters and criteria are for a sample: say where it goes, --draw DIR")
@@ -172,8 +215,11 @@ def plan(
         refuse("--formula plans another design than --draw deals out: leave out one of them")
     if draw is not None:
         _check_draw(draw, items, has_ratings=ratings is not None, sizes=(raters, items_per_rater), layouts=chosen)
-    if not formula and (at or fixed):
-        refuse("--at and --fixed go with --formula")
+    if not formula and (at or fixed or most or least):
+        refuse("--at, --fixed, --most and --least go with --formula; else --most-raters and --most-items")
+    if formula and coefficient is CoefficientChoice.phi:
+        refuse("--coefficient: with --formula the target is of G; Phi stands beside it")
+    prices = prices_of(cost or [], {"rater": cost_rater, "item": cost_item, "judgement": cost_judgement})
     if formula and level is not None:
         refuse(
             "--level is for a panel of items, systems and raters; a design of other facets takes numbers as they are"
@@ -184,52 +230,69 @@ def plan(
         check_out(out)
     columns = {"item": item, "system": system, "rater": rater, "rating": rating, "criterion": criterion}
     asked: dict[str, Any] = {
-        "cost_rater": cost_rater,
-        "cost_item": cost_item,
-        "cost_judgement": cost_judgement,
+        **({} if formula else of_panel(prices)),
         "layouts": chosen or ["crossed", "rotating", "nested"],
         "most_raters": most_raters,
         "most_items": most_items,
+        "most_per_rater": most_per_rater,
     }
     result: Result | None = None
     table: Ratings | None = None
     settings: dict[str, Any] = {"wide": split(wide), "repeats": repeats.value, "target": target, "title": title}
-    settings |= {"confidence": confidence, "seed": seed}
+    settings |= {"confidence": confidence, "seed": seed, **declared.settings}
+    pool = None
+    if draw is not None:
+        named = OutputColumns(output_item, output_system, text, item, system)
+        pool = read_pool(items, outputs, named, declared)
     if ratings is not None and formula:
-        result = _facets(ratings, formula, at or [], split(fixed), columns, scale or [], split(labels), settings)
+        settings |= {"formula": formula, "fixed": split(fixed), "columns": columns, "costs": of_facets(prices)}
+        settings |= {"at": [assignments(split(one), "--at") for one in at or []], "most_per_rater": most_per_rater}
+        settings |= {"most": usual(most_raters, most_items) | whole(most or [], "--most")}
+        settings |= {"least": whole(least or [], "--least")}
+        with telling(ratings, OF_RATINGS):
+            result = planned_facets(
+                ratings, settings, marks=declared.of(ratings), scale=scale or [], labels=split(labels)
+            )
     elif ratings is not None:
         from measurand.data import parse_scales, read_ratings
 
-        table = read_ratings(
-            ratings,
-            item=item,
-            system=system,
-            rater=rater,
-            rating=rating,
-            criterion=criterion,
-            occasion=occasion,
-            wide=split(wide),
-            scale=parse_scales(scale or []),
-            level=None if level is None else level.value,
-            labels=split(labels),
-            repeats=repeats.value,
-        )
+        marks = declared.of(ratings)
+        with telling(ratings, OF_RATINGS):
+            table = read_ratings(
+                ratings,
+                item=item,
+                system=system,
+                rater=rater,
+                rating=rating,
+                criterion=criterion,
+                occasion=occasion,
+                wide=split(wide),
+                scale=parse_scales(scale or []),
+                level=None if level is None else level.value,
+                labels=split(labels),
+                repeats=repeats.value,
+                delimiter=marks.delimiter,
+                decimal=marks.decimal,
+                missing=marks.missing,
+            )
         found = {"coefficient": coefficient.value, "difference": difference, "power": power, "alpha": alpha}
         settings |= found | asked
         settings["scale"] = {name: one.to_dict() for name, one in table.scales.items()}
         settings["columns"] = dict(table.columns)
         result = _planned(table, target, found, asked | {"confidence": confidence, "seed": seed}, quiet=quiet)
-    if draw is not None:
+    if draw is not None and pool is not None:
         _draw(
             draw,
+            pool,
             result=result,
             table=table,
             layouts=chosen,
             sizes=(raters, items_per_rater, raters_per_item),
             files={"ratings": ratings, "items": items, "outputs": outputs},
-            systems=systems,
+            systems=_systems(systems, pool.outputs, table, declared),
             criteria=split(criteria),
             rated_again=rated_again,
+            most_per_rater=most_per_rater,
             seed=seed,
             quiet=quiet,
         )
@@ -269,37 +332,6 @@ def _planned(table: Ratings, target: float, found: dict[str, Any], asked: dict[s
     return result
 
 
-def _facets(
-    ratings: Path,
-    formula: str,
-    at: Sequence[str],
-    fixed: Sequence[str],
-    columns: dict[str, str | None],
-    scale: Sequence[str],
-    labels: Sequence[str],
-    settings: dict[str, Any],
-) -> Result:
-    from measurand.data import parse_scales
-    from measurand.planning import facets
-
-    sizes = [assignments(split(one), "--at") for one in at]
-    settings |= {"formula": formula, "at": sizes, "fixed": list(fixed), "columns": columns}
-    return facets(
-        ratings,
-        formula=formula,
-        at=sizes,
-        fixed=fixed,
-        target=settings["target"],
-        columns={name: column for name, column in columns.items() if column and name in ("item", "system", "rater")},
-        rating=columns["rating"] or "rating",
-        criterion=columns["criterion"],
-        scale=parse_scales(scale),
-        labels=labels,
-        confidence=settings["confidence"],
-        seed=settings["seed"],
-    )
-
-
 def _check_draw(
     folder: Path,
     items: Path | None,
@@ -324,32 +356,33 @@ def _check_draw(
 
 def _draw(
     folder: Path,
+    pool: Pool,
     *,
     result: Result | None,
     table: Ratings | None,
     layouts: Sequence[str],
     sizes: tuple[int | None, int | None, int | None],
     files: dict[str, Path | None],
-    systems: str,
+    systems: list[str],
     criteria: Sequence[str],
     rated_again: bool,
+    most_per_rater: int | None,
     seed: int,
     quiet: bool,
 ) -> None:
-    from measurand.data import read_outputs
     from measurand.planning import draw, write_sample
     from measurand.study import sha256, version
 
     design = _design(result, layouts, sizes)
-    shown = None if files["outputs"] is None else read_outputs(files["outputs"])
     rated = [] if table is None else list(table.frame["item"].cat.categories)
     sample = draw(
-        files["items"],
-        systems=_systems(systems, shown, table),
+        pool.items,
+        systems=systems,
         design=design,
-        outputs=shown,
+        outputs=pool.outputs,
         leave_out=[] if rated_again else rated,
         criteria=criteria,
+        most_per_rater=most_per_rater,
         seed=seed,
     )
     inputs = {name: {"file": path.name, "sha256": sha256(path)} for name, path in files.items() if path is not None}
@@ -388,11 +421,11 @@ def _cheapest(result: Result) -> Design:
     return Design(str(keys["layout"]), n_raters, n_items, n_raters * each // n_items)
 
 
-def _systems(given: str, shown: Outputs | None, table: Ratings | None) -> list[str]:
+def _systems(given: str, shown: Outputs | None, table: Ratings | None, declared: Declared) -> list[str]:
     from measurand.data import read_systems
 
     if given and Path(given).is_file():
-        return list(read_systems(given)["system"])
+        return list(read_systems(given, delimiter=declared.of(Path(given)).delimiter)["system"])
     if given:
         return split(given)
     if shown is not None:
@@ -403,12 +436,23 @@ def _systems(given: str, shown: Outputs | None, table: Ratings | None) -> list[s
     return []
 
 
-def _collect(folder: Path, *, others: Sequence[Path | None], quiet: bool) -> None:
+def _collect(
+    folder: Path,
+    *,
+    others: Sequence[Path | None],
+    decimal: Sequence[str] | None,
+    missing: Sequence[str] | None,
+    quiet: bool,
+) -> None:
+    from measurand.data.marks import Marks
     from measurand.planning.sheets import collected
 
     if any(one is not None for one in others):
         refuse("--collect reads the folder of a sample and nothing else")
-    path, ratings = collected(folder)
+    if decimal and decimal[-1] not in (".", ","):
+        refuse(f"--decimal {decimal[-1]!r}; give a point or a comma")
+    marks = Marks(decimal="," if decimal and decimal[-1] == "," else ".", missing=missing or ())
+    path, ratings = collected(folder, marks)
     if not quiet:
         blank = int((ratings["rating"] == "").sum())
         typer.echo(f"{len(ratings):,} rows, {blank:,} of them blank: {path}", err=True)

@@ -43,7 +43,7 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
         "test",
         "against",
     ),
-    "decodability_ratings": ("criterion", "rater", "language", "token_unit"),
+    "decodability_ratings": ("criterion", "rater", "language", "token_unit", "system"),
     "leakage": ("language", "token_unit", "views", "ratio", "system"),
     "geometry": ("vectors", "language", "against", "centred"),
     "cost": ("system", "language", "per", "net_of_template", "against"),

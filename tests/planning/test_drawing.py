@@ -46,6 +46,17 @@ def test_a_sheet_shows_what_is_rated_and_no_system(sample):
         assert sheet["code"].isin(["A", "B", "C"]).all()
 
 
+def test_no_sheet_is_longer_than_a_rater_can_fill_in():
+    design = design_of("rotating", n_raters=6, items_per_rater=10)
+    assert len(draw(items_of(), systems=SYSTEMS, design=design, most_per_rater=30).sheets["R1"]) == 30
+    with pytest.raises(
+        MeasurandError, match=r"10 items with 3 systems each are 30 judgements .* give each rater 9 items"
+    ):
+        draw(items_of(), systems=SYSTEMS, design=design, most_per_rater=29)
+    with pytest.raises(MeasurandError, match="allow for as many, or rate fewer systems"):
+        draw(items_of(), systems=SYSTEMS, design=design, most_per_rater=2)
+
+
 def test_the_key_leads_from_every_row_to_the_output_that_stands_there(sample):
     assert len(sample.key) == 6 * 30
     for rater, of_rater in sample.key.groupby("rater"):

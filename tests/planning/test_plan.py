@@ -245,10 +245,33 @@ def test_what_cannot_be_planned_from_says_why(columns, verdict, said):
     if "system" not in columns:
         table["rater"] = ["R1", "R2"] * 2
     for result in (plan(table[columns], draws=100), power(table[columns], draws=100)):
-        assert all(row.undefined for row in result)
+        assert all(row.undefined for row in result if row.statistic != "n_systems")
         for one in result.findings:
             assert one.verdict == verdict
             assert said in one.statement
+
+
+def test_the_systems_of_a_panel_are_known_even_where_nothing_can_be_planned(of_good):
+    assert of_good.value("plan", "n_systems") == 6
+    rows = [(f"i{item}", f"S{system}", "R", item + system) for item in range(3) for system in range(4)]
+    result = plan(pd.DataFrame(rows, columns=["item", "system", "rater", "rating"]), draws=100)
+    assert result.value("plan", "n_systems") == 4
+
+
+def test_no_rater_is_asked_for_more_judgements_than_they_could_give(good, of_good):
+    most = 36
+    capped = plan(good, target=0.8, **COSTS, **SMALL, most_per_rater=most) + power(
+        good, difference=1.0, **COSTS, **SMALL, most_per_rater=most
+    )
+    designs = [row for row in capped if "at_items_per_rater" in row.keys and row.keys.get("basis", "") != "as_rated"]
+    designs = [row for row in designs if row.keys["layout"] != "as_rated"]
+    assert {row.keys["layout"] for row in designs} == {"crossed", "rotating", "nested"}
+    assert max(row.keys["at_items_per_rater"] for row in designs) * 6 <= most
+    assert max(row.keys["at_items_per_rater"] for row in cheapest(of_good, "anova", "estimate")) * 6 > most
+    (found,) = (one for one in capped.findings if one.id == "target-reachable")
+    assert "12 raters, 60 items and 36 judgements of a rater" in found.question
+    with pytest.raises(MeasurandError, match="at most 5 judgements of a rater, and an item takes 6"):
+        plan(good, **COSTS, **SMALL, most_per_rater=5)
 
 
 def test_ratings_that_are_all_the_same_are_undetermined():
@@ -256,7 +279,7 @@ def test_ratings_that_are_all_the_same_are_undetermined():
     table["rating"] = 3.0
     for result in (plan(table, draws=100), power(table, draws=100)):
         assert {one.verdict for one in result.findings} == {"undetermined"}
-        assert all("no variation" in row.undefined for row in result)
+        assert all("no variation" in row.undefined for row in result if row.statistic != "n_systems")
 
 
 def test_the_same_seed_gives_the_same_bytes_and_they_survive_json(good, of_good):

@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from measurand.planning.sure import over_draws
 from measurand.stats.inference import stream
 
 BOUNDS = Bounds(9, 60)
+CAPPED = Bounds(9, 60, per_rater=80, n_systems=4)
 
 
 def drawn(seed, n, *, raters=0.1, batches=1):
@@ -20,6 +23,8 @@ def cheapest_of(brute, draws, layout, *, target, missing, costs, bounds=BOUNDS):
     """The least cost at which no more than so many draws miss, over every design, one by one."""
     best = np.inf
     for design in brute.every(layout, bounds.raters, bounds.items):
+        if design[1] * design[2] // design[0] > bounds.items_per_rater:
+            continue
         error = brute.error(draws.errors, *design)
         if np.count_nonzero(draws.system / (draws.system + error) < target * (1 - 1e-12)) <= missing:
             best = min(best, float(costs.of(*design)))
@@ -29,12 +34,11 @@ def cheapest_of(brute, draws, layout, *, target, missing, costs, bounds=BOUNDS):
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("costs", [Costs(20, 1, 0.5, 4), Costs(0, 0, 1, 4), Costs(100, 1, 0.1, 5)])
 @pytest.mark.parametrize(("seed", "target"), [(4, 0.7), (5, 0.75), (6, 0.6)])
-def test_no_design_that_is_sure_beyond_the_error_of_the_draws_is_cheaper(brute, layout, costs, seed, target):
+@pytest.mark.parametrize("bounds", [BOUNDS, CAPPED])
+def test_no_design_that_is_sure_beyond_the_error_of_the_draws_is_cheaper(brute, layout, costs, seed, target, bounds):
     draws = drawn(seed, 900)
-    found = over_draws(
-        choices(layout, BOUNDS), draws, target=target, confidence=0.8, costs=costs, bounds=BOUNDS, searched=64
-    )
-    asked = {"target": target, "costs": costs}
+    found = over_draws(choices(layout, bounds), draws, target=target, confidence=0.8, costs=costs, searched=64)
+    asked = {"target": target, "costs": costs, "bounds": bounds}
     plain = cheapest_of(brute, draws, layout, missing=89, **asked)
     assert found.least <= plain <= found.most
     if found.sure is None:
@@ -53,13 +57,13 @@ def test_no_design_that_is_sure_beyond_the_error_of_the_draws_is_cheaper(brute, 
 
 def test_the_cheapest_cost_of_each_draw_is_that_of_every_design_tried(brute):
     draws, costs = drawn(4, 300), Costs(20, 1, 0.5, 4)
-    for layout in LAYOUTS:
-        found = over_draws(
-            choices(layout, BOUNDS), draws, target=0.7, confidence=0.9, costs=costs, bounds=BOUNDS, searched=20
-        )
+    for layout, bounds in itertools.product(LAYOUTS, (BOUNDS, CAPPED)):
+        found = over_draws(choices(layout, bounds), draws, target=0.7, confidence=0.9, costs=costs, searched=20)
         assert len(found.cost) == 20
         one = Draws(draws.system[17:18], {name: values[17:18] for name, values in draws.errors.items()})
-        assert found.cost[17] == pytest.approx(cheapest_of(brute, one, layout, target=0.7, missing=0, costs=costs))
+        assert found.cost[17] == pytest.approx(
+            cheapest_of(brute, one, layout, target=0.7, missing=0, costs=costs, bounds=bounds)
+        )
 
 
 def test_a_search_that_starts_from_few_draws_misses_nothing():
@@ -67,7 +71,7 @@ def test_a_search_that_starts_from_few_draws_misses_nothing():
     costs = Costs(20, 1, 0.5, 4)
     for seed in range(8):
         draws = drawn(seed, 2_000, raters=0.3)
-        asked = {"target": 0.65, "confidence": 0.9, "costs": costs, "bounds": BOUNDS}
+        asked = {"target": 0.65, "confidence": 0.9, "costs": costs}
         few, many = (over_draws(choices("rotating", BOUNDS), draws, **asked, searched=n) for n in (6, 2_000))
         assert few.sure == many.sure
         assert (few.least, few.most, few.best) == (many.least, many.most, many.best)
@@ -82,7 +86,6 @@ def test_what_no_design_reaches_names_the_most_probable(brute):
             target=0.8,
             confidence=0.95,
             costs=Costs(1, 1, 1, 4),
-            bounds=BOUNDS,
             searched=64,
         )
         assert found.sure is None
@@ -103,7 +106,6 @@ def test_a_layout_with_no_design_within_bounds_has_none():
         target=0.5,
         confidence=0.9,
         costs=Costs(1, 1, 1, 3),
-        bounds=bounds,
         searched=64,
     )
     assert found.sure is None

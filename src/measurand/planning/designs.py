@@ -61,13 +61,33 @@ def as_money(cost: float) -> float:
 
 @dataclass(frozen=True)
 class Bounds:
-    """The largest panel that could be had."""
+    """The largest panel that could be had.
+
+    Parameters
+    ----------
+    raters, items : int
+        Raters and items that could be had.
+    per_rater : int or None
+        Judgements that one rater could give, one for each system on an item; None for any number.
+    n_systems : int
+        Systems that are rated on every item.
+    """
 
     raters: int
     items: int
+    per_rater: int | None = None
+    n_systems: int = 1
+
+    @property
+    def items_per_rater(self) -> float:
+        """How many items a rater could rate, with all systems on each; infinite without a limit."""
+        return math.inf if self.per_rater is None else float(self.per_rater // self.n_systems)
 
     def __str__(self) -> str:
-        return f"{show_number(self.raters)} raters and {show_number(self.items)} items"
+        raters, items = show_number(self.raters), show_number(self.items)
+        if self.per_rater is None:
+            return f"{raters} raters and {items} items"
+        return f"{raters} raters, {items} items and {show_number(self.per_rater)} judgements of a rater"
 
 
 class Design(NamedTuple):
@@ -113,16 +133,17 @@ def own_items(each: int) -> str:
 
 
 class Choices(NamedTuple):
-    """The designs of one layout apart from their numbers of items, which are multiples of `step`."""
+    """The designs of one layout apart from their numbers of items, which are multiples of `step`, `most` at most."""
 
     layout: str
     n_raters: FloatArray
     per_item: FloatArray
     step: FloatArray
+    most: FloatArray
 
     def of(self, chosen: npt.NDArray[np.bool_] | npt.NDArray[np.intp] | slice) -> Choices:
         """Return some of them."""
-        return Choices(self.layout, self.n_raters[chosen], self.per_item[chosen], self.step[chosen])
+        return Choices(self.layout, self.n_raters[chosen], self.per_item[chosen], self.step[chosen], self.most[chosen])
 
     def numbers(self, n_items: FloatArray) -> dict[str, FloatArray]:
         """Return the effective numbers of the channels at given numbers of items."""
@@ -151,12 +172,14 @@ def choices(layout: str, bounds: Bounds) -> Choices:
     else:
         all_raters, per_item = raters, raters if layout == "crossed" else np.ones_like(raters)
     step = all_raters // np.gcd(all_raters, per_item)
-    return Choices(layout, all_raters.astype(float), per_item.astype(float), step.astype(float))
+    # Multiples of the step give every rater as many items: step k / n_r, which must not exceed what a rater can do.
+    most = np.floor(bounds.items / step)
+    if math.isfinite(bounds.items_per_rater):
+        most = np.minimum(most, bounds.items_per_rater // (step * per_item // all_raters))
+    return Choices(layout, all_raters.astype(float), per_item.astype(float), step.astype(float), most * step)
 
 
-def cheapest(
-    here: Choices, n_items: FloatArray, errors: Mapping[str, FloatArray], *, costs: Costs, bounds: Bounds
-) -> Design | None:
+def cheapest(here: Choices, n_items: FloatArray, errors: Mapping[str, FloatArray], *, costs: Costs) -> Design | None:
     """Return the cheapest of the designs, None where none lies within bounds.
 
     Parameters
@@ -167,11 +190,11 @@ def cheapest(
         Items that each needs; infinite where no number suffices.
     errors : mapping
         Channels: of designs that cost the same the one with the least error is taken, then the one with fewer raters.
-    costs, bounds
-        What is minimised, and where.
+    costs : Costs
+        What is minimised.
     """
     items = np.maximum(n_items, FEWEST)
-    at = np.flatnonzero(items <= bounds.items)
+    at = np.flatnonzero(items <= here.most)
     if at.size == 0:
         return None
     kept, items = here.of(at), items[at]
@@ -182,19 +205,17 @@ def cheapest(
 
 
 def reaching(
-    here: Choices, system: FloatArray, errors: Mapping[str, FloatArray], *, target: float, costs: Costs, bounds: Bounds
+    here: Choices, system: FloatArray, errors: Mapping[str, FloatArray], *, target: float, costs: Costs
 ) -> Design | None:
     """Return the cheapest design whose coefficient reaches a target, by one set of components."""
     needed = items_needed(system, errors, target=target, n_raters=here.n_raters, per_item=here.per_item, step=here.step)
-    return cheapest(here, needed, errors, costs=costs, bounds=bounds)
+    return cheapest(here, needed, errors, costs=costs)
 
 
-def affordable(
-    here: Choices, errors: Mapping[str, FloatArray], *, budget: float, costs: Costs, bounds: Bounds
-) -> Design | None:
+def affordable(here: Choices, errors: Mapping[str, FloatArray], *, budget: float, costs: Costs) -> Design | None:
     """Return the design of the least error that costs no more than a budget, None where there is none."""
     left = np.maximum(budget - costs.rater * here.n_raters, 0.0) / costs.of_item(here.per_item)
-    items = np.minimum(np.floor(left * (1 + 1e-12) / here.step), bounds.items // here.step) * here.step
+    items = np.minimum(np.floor(left * (1 + 1e-12) / here.step) * here.step, here.most)
     at = np.flatnonzero(items >= FEWEST)
     if at.size == 0:
         return None
@@ -212,7 +233,6 @@ def finding_difference(
     power: float,
     alpha: float,
     costs: Costs,
-    bounds: Bounds,
 ) -> Design | None:
     """Return the cheapest design that finds a difference between two systems with a given power.
 
@@ -226,8 +246,8 @@ def finding_difference(
         The true difference, in scale units, above 0.
     power, alpha : float
         Power wanted, and the level of the two-sided test.
-    costs, bounds
-        What is minimised, and where.
+    costs : Costs
+        What is minimised.
     """
     a, b = errors["rater"] / here.n_raters, errors["item"] + errors["cell"] / here.per_item
     least = np.ceil(FEWEST / here.step) * here.step
@@ -245,14 +265,14 @@ def finding_difference(
     # Items decide degrees of freedom, which decide items: a few rounds settle both.
     for _ in range(20):
         items = np.maximum(rounded_up(fitting(b, difference**2 / (2 * factors**2) - a), here.step), least)
-        items = np.minimum(items, np.ceil(2 * bounds.items / here.step) * here.step)
+        items = np.minimum(items, 2 * here.most + here.step)
         factors = factor(items)
     for _ in range(20):
         items = np.where(fits(items), items, items + here.step)
     for _ in range(20):
         fewer = np.maximum(items - here.step, least)
         items = np.where(fits(items) & fits(fewer), fewer, items)
-    return cheapest(here, np.where(fits(items), items, np.inf), errors, costs=costs, bounds=bounds)
+    return cheapest(here, np.where(fits(items), items, np.inf), errors, costs=costs)
 
 
 def checked(costs: Costs, layouts: Sequence[str], bounds: Bounds) -> None:
@@ -278,6 +298,11 @@ def checked(costs: Costs, layouts: Sequence[str], bounds: Bounds) -> None:
     for name, most in (("raters", bounds.raters), ("items", bounds.items)):
         if most < FEWEST:
             raise MeasurandError(f"at most {most} {name}; a panel needs {FEWEST}")
+    if bounds.per_rater is not None and bounds.items_per_rater < 1:
+        raise MeasurandError(
+            f"at most {bounds.per_rater} judgements of a rater, and an item takes {bounds.n_systems}, one for each "
+            f"system; allow for {bounds.n_systems} at least"
+        )
     if bounds.raters > MOST_RATERS:
         raise MeasurandError(f"at most {bounds.raters:,} raters; designs are tried up to {MOST_RATERS:,}")
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from measurand.data.answers import read_items
+from measurand.data.items import read_items
 from measurand.data.outputs import Outputs
 from measurand.planning.assigning import Overlap, assign
 from measurand.planning.designs import LAYOUTS, Design
@@ -103,6 +103,7 @@ def draw(
     outputs: Outputs | None = None,
     leave_out: Collection[str] = (),
     criteria: Sequence[str] = (),
+    most_per_rater: int | None = None,
     seed: int = 0,
 ) -> Sample:
     """Draw a sample of items and deal it out to raters, the systems blinded.
@@ -122,6 +123,8 @@ def draw(
         Items that are not drawn, such as those rated before.
     criteria : sequence of str
         What is graded; each has a column of its own. None: one column, `rating`.
+    most_per_rater : int or None
+        Judgements that one rater can give; a sheet is never longer. None for any number.
     seed : int
         The one seed.
 
@@ -134,7 +137,8 @@ def draw(
     Raises
     ------
     MeasurandError
-        Fewer items than are needed, fewer than two systems, unequal shares, too few items to connect the raters.
+        Fewer items than are needed, fewer than two systems, unequal shares, too few items to connect the raters, sheets
+        that are longer than a rater can fill in.
 
     Examples
     --------
@@ -147,6 +151,7 @@ def draw(
     if len(names) < 2:
         raise MeasurandError(f"{len(names)} system{'' if len(names) == 1 else 's'}; a ranking needs two")
     _check_criteria(criteria)
+    _check_length(design, len(names), most_per_rater)
     table = read_items(items)
     shown = None if outputs is None else _texts(outputs, names)
     kinds = _kinds(table, outputs)
@@ -183,6 +188,23 @@ def _check_criteria(criteria: Sequence[str]) -> None:
             raise MeasurandError(
                 f"criterion {name!r}; criteria have names of their own, other than {', '.join(RESERVED)}"
             )
+
+
+def _check_length(design: Design, n_systems: int, most: int | None) -> None:
+    """Refuse sheets that are longer than a rater can fill in."""
+    rows = design.items_per_rater * n_systems
+    if most is None or rows <= most:
+        return
+    fits = most // n_systems
+    remedy = (
+        f"give each rater {fits} item{'' if fits == 1 else 's'} at most"
+        if fits
+        else f"{n_systems} judgements are one item with all systems: allow for as many, or rate fewer systems"
+    )
+    raise MeasurandError(
+        f"{design.items_per_rater:,} items with {n_systems} systems each are {rows:,} judgements of a rater, and "
+        f"{most:,} are allowed: {remedy}"
+    )
 
 
 def _texts(outputs: Outputs, systems: Sequence[str]) -> dict[tuple[str, str], str]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from measurand.planning.designs import own_items
 from measurand.result import Finding, Key, Row, Verdict, show_number
-from measurand.sentences import percent, share, short, spread_of
+from measurand.sentences import money, percent, price, share, short, spread_of
 
 #: Share of the error variance that the best layout for the same money must save to be worth a word.
 SAVING: Final = 0.2
@@ -16,10 +16,11 @@ SAVING: Final = 0.2
 SURE_TIMES: Final = 3.0
 #: Savings below this are no better layout.
 _NOTHING: Final = 0.0005
-_BRENNAN: Final = "Brennan (2001), Generalizability Theory, section 4.1.3"
+BRENNAN: Final = "Brennan (2001), Generalizability Theory, section 4.1.3"
 
 
-def _pick(rows: Sequence[Row], statistic: str, keys: Mapping[str, Key]) -> list[Row]:
+def pick(rows: Sequence[Row], statistic: str, keys: Mapping[str, Key]) -> list[Row]:
+    """Return the rows of a statistic whose keys have the given values."""
     wanted = keys.items()
     return [row for row in rows if row.statistic == statistic and all(row.keys.get(k, "") == v for k, v in wanted)]
 
@@ -54,10 +55,10 @@ def target_reachable(rows: Sequence[Row], criterion: str, *, target: float, of: 
 
     def answer(verdict: Verdict, statement: str, remedy: str, where: Sequence[Row]) -> Finding:
         return Finding(
-            name, question, verdict, statement, remedy, criterion, [row.reference() for row in where], _BRENNAN
+            name, question, verdict, statement, remedy, criterion, [row.reference() for row in where], BRENNAN
         )
 
-    (needed, *_) = _pick(rows, "cost_needed", {"estimator": unbiased, "layout": ""})
+    (needed, *_) = pick(rows, "cost_needed", {"estimator": unbiased, "layout": ""})
     if needed.undefined:
         no_systems = needed.undefined.startswith("no systems")
         verdict: Verdict = "not_applicable" if no_systems else "undetermined"
@@ -68,17 +69,15 @@ def target_reachable(rows: Sequence[Row], criterion: str, *, target: float, of: 
             else "Rate a small panel of several systems, items and raters first."
         )
         return answer(verdict, f"Not determined: {needed.undefined}.", remedy, [needed])
-    by_estimate = [
-        row for row in _pick(rows, "cost", {"estimator": unbiased, "basis": "estimate"}) if not row.undefined
-    ]
-    sure = [row for row in _pick(rows, "cost", {"estimator": unbiased, "basis": "lower_limit"}) if not row.undefined]
+    by_estimate = [row for row in pick(rows, "cost", {"estimator": unbiased, "basis": "estimate"}) if not row.undefined]
+    sure = [row for row in pick(rows, "cost", {"estimator": unbiased, "basis": "lower_limit"}) if not row.undefined]
     level = percent(needed.confidence)
     if sure:
         return _sure(rows, sure, by_estimate, needed, f"{letter} {short(target)}", answer)
     if by_estimate:
-        chance = _pick(rows, "probability_reached", dict(by_estimate[0].keys))
+        chance = pick(rows, "probability_reached", dict(by_estimate[0].keys))
         statement = (
-            f"By the estimate {letter} {short(target)} costs {short(by_estimate[0].estimate)} "
+            f"By the estimate {letter} {short(target)} costs {money(by_estimate[0].estimate)} "
             f"({level} range {_range_of(needed)}): {design_in_words(by_estimate[0].keys)}; but it is reached in only "
             f"{share(chance[0].estimate)} of what the first panel leaves possible, and no panel within {bounds} is "
             "sure to reach it."
@@ -88,19 +87,19 @@ def target_reachable(rows: Sequence[Row], criterion: str, *, target: float, of: 
             "components are not known well enough to promise it."
         )
         return answer("warn", statement, remedy, [by_estimate[0], *chance, needed])
-    reason = _pick(rows, "cost", {"estimator": unbiased, "basis": "estimate"})
+    reason = pick(rows, "cost", {"estimator": unbiased, "basis": "estimate"})
     why = reason[0].undefined.partition(": ")[2] if reason else ""
-    plugin = [row for row in _pick(rows, "cost", {"estimator": "plugin", "basis": "estimate"}) if not row.undefined]
+    plugin = [row for row in pick(rows, "cost", {"estimator": "plugin", "basis": "estimate"}) if not row.undefined]
     beside = ""
     if plugin:
         beside = (
             f" The plug-in estimator, which takes the spread of the system means for differences between systems, "
-            f"would promise it for {short(plugin[0].estimate)}."
+            f"would promise it for {money(plugin[0].estimate)}."
         )
     least = needed.low
     left = ""
     if least is not None and math.isfinite(least):
-        left = f" The {level} range of what it could cost runs from {short(least)} to no price at all."
+        left = f" The {level} range of what it could cost runs from {money(least)} to no price at all."
     statement = f"No layout does: {why}.{left}{beside}"
     remedy = (
         "More raters or items of this kind do not help. Compare systems that differ more, sharpen the instructions, or "
@@ -120,19 +119,19 @@ def _sure(
     """Return the answer where a panel is sure to reach the target: its price beside that by the estimate."""
     level = percent(needed.confidence)
     least = (1 + (needed.confidence or 0.95)) / 2
-    chances = {id(row): _pick(rows, "probability_reached", dict(row.keys))[0] for row in sure}
+    chances = {id(row): pick(rows, "probability_reached", dict(row.keys))[0] for row in sure}
     firm = [row for row in sure if (chances[id(row)].low or 0.0) >= least]
     best = (firm or sure)[0]
     chance = chances[id(best)]
     where = [best, *by_estimate[:1], chance, needed]
-    statement = f"{wanted} costs {_price(best)} to be sure of it with {level} confidence ({design_in_words(best.keys)})"
+    statement = f"{wanted} costs {price(best)} to be sure of it with {level} confidence ({design_in_words(best.keys)})"
     times = 1.0
     if by_estimate:
         estimate = by_estimate[0]
         times = best.estimate / estimate.estimate
         statement = (
-            f"By the estimate {wanted} costs {short(estimate.estimate)} ({design_in_words(estimate.keys)}), and "
-            f"{_price(best)} to be sure of it with {level} confidence ({design_in_words(best.keys)}), "
+            f"By the estimate {wanted} costs {money(estimate.estimate)} ({design_in_words(estimate.keys)}), and "
+            f"{price(best)} to be sure of it with {level} confidence ({design_in_words(best.keys)}), "
             f"{short(times)} times as much: one panel must then do for nearly all that the first panel leaves possible"
         )
     if not firm:
@@ -156,14 +155,6 @@ def _sure(
     return answer("pass", f"{statement}.", "", where)
 
 
-def _price(row: Row) -> str:
-    """Return the price of being sure, as far as the draws tell it."""
-    low, high = (float("inf") if end is None else end for end in (row.low, row.high))
-    if short(low) == short(high):
-        return short(row.estimate)
-    return f"{short(low)} or more" if math.isinf(high) else f"{short(low)} to {short(high)}"
-
-
 def _percent(value: float | None) -> str:
     """Return a share that is close to another in percent, with two more digits than others."""
     return f"{100 * (value or 0.0):.3f} %"
@@ -172,16 +163,16 @@ def _percent(value: float | None) -> str:
 def _range_of(needed: Row) -> str:
     """Return the range of a cost, whose end may be no price at all."""
     if needed.high is not None and needed.low is not None and math.isinf(needed.high):
-        return f"{short(needed.low)} to no price at all"
-    return f"{short(needed.low)} to {short(needed.high)}" if needed.low is not None and needed.high is not None else ""
+        return f"{money(needed.low)} to no price at all"
+    return f"{money(needed.low)} to {money(needed.high)}" if needed.low is not None and needed.high is not None else ""
 
 
 def layout_pays(rows: Sequence[Row], criterion: str) -> Finding:
     """Return whether another layout would have bought less error for what the panel cost: warn from `SAVING` on."""
     name, question = "layout-pays", "Would the same money have bought more in another layout?"
     unbiased = _unbiased(rows)
-    own = _pick(rows, "error_variance", {"estimator": unbiased, "basis": "as_rated"})
-    others = _pick(rows, "error_variance", {"estimator": unbiased, "basis": "same_cost"})
+    own = pick(rows, "error_variance", {"estimator": unbiased, "basis": "as_rated"})
+    others = pick(rows, "error_variance", {"estimator": unbiased, "basis": "same_cost"})
     if not own or not others or own[0].estimate == 0:
         undefined = [row for row in rows if row.undefined and row.statistic in ("cost_needed", "cost")]
         reason = undefined[0].undefined if undefined else "the ratings have no error to lessen"
@@ -207,7 +198,7 @@ def layout_pays(rows: Sequence[Row], criterion: str) -> Finding:
             else f"For the same cost the best layout ({design_in_words(best.keys)}) would lower the error variance of "
             f"{what} by {share(saved)}, from {short(own[0].estimate)}."
         )
-        return Finding(name, question, "pass", statement, "", criterion, where, _BRENNAN)
+        return Finding(name, question, "pass", statement, "", criterion, where, BRENNAN)
     of_g = ""
     if len(coefficients) == 2 and not math.isnan(coefficients[1].estimate) and coefficients[1].estimate > 0:
         letter = "G" if coefficients[0].statistic == "g" else "Phi"
@@ -217,7 +208,7 @@ def layout_pays(rows: Sequence[Row], criterion: str) -> Finding:
         f"from {short(own[0].estimate)} to {short(best.estimate)} ({share(saved)} less){of_g}."
     )
     remedy = "Spread the judgements over more raters, each with fewer items; `measurand plan … --draw` deals them out."
-    return Finding(name, question, "warn", statement, remedy, criterion, where, _BRENNAN)
+    return Finding(name, question, "warn", statement, remedy, criterion, where, BRENNAN)
 
 
 def difference_detectable(rows: Sequence[Row], criterion: str, *, difference: float | None, target: float) -> Finding:
@@ -229,7 +220,7 @@ def difference_detectable(rows: Sequence[Row], criterion: str, *, difference: fl
         else "Could this panel find a difference as large as that between its best and its worst system?"
     )
     source = "Judd, Westfall & Kenny (2017), Annual Review of Psychology 68, 601-625"
-    smallest = _pick(rows, "smallest_difference", {"unit": "item+rater"})
+    smallest = pick(rows, "smallest_difference", {"unit": "item+rater"})
     if not smallest or smallest[0].undefined:
         reason = smallest[0].undefined if smallest else "the numbers that it needs are missing"
         verdict: Verdict = "not_applicable" if reason.startswith("no systems") else "undetermined"
@@ -239,24 +230,24 @@ def difference_detectable(rows: Sequence[Row], criterion: str, *, difference: fl
         f"The smallest difference that it finds with {percent(target)} power is {short(least.estimate)} "
         f"({spread_of(least)}), items and raters being random"
     )
-    by_item = _pick(rows, "smallest_difference", {"unit": "item"})
+    by_item = pick(rows, "smallest_difference", {"unit": "item"})
     aside = f"; with these very raters it is {short(by_item[0].estimate)}" if by_item else ""
     if difference is None:
-        span = _pick(rows, "span_of_systems", {})[0]
+        span = pick(rows, "span_of_systems", {})[0]
         verdict = "pass" if least.estimate <= span.estimate else "fail"
         statement = f"{size}{aside}; the whole leaderboard spans {short(span.estimate)}."
         remedy = "" if verdict == "pass" else "Ask for what it would take: `measurand plan … --difference D`."
         where = [row.reference() for row in (least, span, *by_item)]
         return Finding(name, question, verdict, statement, remedy, criterion, where, source)
-    power = _pick(rows, "power", {"unit": "item+rater", "layout": "as_rated"})[0]
-    designs = [row for row in _pick(rows, "cost", {"difference": difference}) if not row.undefined]
+    power = pick(rows, "power", {"unit": "item+rater", "layout": "as_rated"})[0]
+    designs = [row for row in pick(rows, "cost", {"difference": difference}) if not row.undefined]
     designs.sort(key=lambda row: row.estimate)
     statement = f"It finds it with a power of {short(power.estimate)} ({spread_of(power)}). {size}{aside}."
     where = [row.reference() for row in (power, least, *by_item, *designs[:1])]
     if power.estimate >= target:
         return Finding(name, question, "pass", statement, "", criterion, where, source)
     if designs:
-        remedy = f"It would take {design_in_words(designs[0].keys)}, at a cost of {short(designs[0].estimate)}."
+        remedy = f"It would take {design_in_words(designs[0].keys)}, at a cost of {money(designs[0].estimate)}."
         return Finding(name, question, "warn", statement, remedy, criterion, where, source)
     remedy = "No layout within the bounds finds it: allow for more raters and items, or look for larger differences."
     return Finding(name, question, "fail", statement, remedy, criterion, where, source)
@@ -267,10 +258,12 @@ def facets_reliable(rows: Sequence[Row], criterion: str, *, target: float) -> Fi
     name, question = "facets-reliable", f"Does this design reach G {short(target)}, and which facet costs it most?"
     g = next(row for row in rows if row.statistic == "g")
     if g.undefined:
-        return Finding(name, question, "undetermined", f"Not determined: {g.undefined}.", "", criterion, [], _BRENNAN)
+        return Finding(name, question, "undetermined", f"Not determined: {g.undefined}.", "", criterion, [], BRENNAN)
     shares = sorted((row for row in rows if row.statistic == "error_share"), key=lambda row: -row.estimate)
-    needed = sorted(_pick(rows, "levels_needed", {}), key=lambda row: row.estimate)
+    needed = sorted(pick(rows, "levels_needed", {}), key=lambda row: row.estimate)
     statement = f"G is {short(g.estimate)} ({spread_of(g)}) at {g.keys['at']}"
+    if rated := pick(rows, "share_rated", {}):
+        statement += f", effective numbers where {share(rated[0].estimate)} of the cells are rated"
     if shares:
         statement += f"; {shares[0].keys['component']} makes {share(shares[0].estimate)} of the error"
     verdict: Verdict = "pass" if (g.low or 0.0) >= target else "warn" if g.estimate >= target else "fail"
@@ -290,7 +283,7 @@ def facets_reliable(rows: Sequence[Row], criterion: str, *, target: float) -> Fi
             else "The range still reaches below the target: more levels of the facet that costs most would narrow it."
         )
     where = [row.reference() for row in (g, *shares[:1], *needed)]
-    return Finding(name, question, verdict, f"{statement}.", remedy, criterion, where, _BRENNAN)
+    return Finding(name, question, verdict, f"{statement}.", remedy, criterion, where, BRENNAN)
 
 
 def _size(g: Row, facet: str) -> float:

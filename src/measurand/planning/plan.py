@@ -28,6 +28,7 @@ def plan(
     layouts: Sequence[str] = LAYOUTS,
     most_raters: int = MOST_RATERS,
     most_items: int = MOST_ITEMS,
+    most_per_rater: int | None = None,
     coefficient: str = "g",
     confidence: float = 0.95,
     seed: int = 0,
@@ -48,6 +49,8 @@ def plan(
         ``"nested"``: each rater has items of their own. Everybody rates all systems on an item, and equally many items.
     most_raters, most_items : int
         The largest panel that could be had.
+    most_per_rater : int or None
+        Judgements that one rater could give: no design asks for more. None for any number.
     coefficient : {"g", "phi"}
         G for differences between systems, Phi for their levels.
     confidence, seed, draws
@@ -58,13 +61,13 @@ def plan(
     Result
         Analysis `plan`, for every estimator of `measurand.generalizability`. A design is named by `layout`,
         `at_raters`, `at_items`, `at_items_per_rater`, and has `g` (or `phi`), `cost`, `n_judgements` and, where a
-        target is asked for, `probability_reached`. `basis` says why: ``as_rated`` the panel itself; ``estimate`` the
-        cheapest of its layout that reaches the target by the estimate; ``lower_limit`` the cheapest whose lower limit
-        reaches it; ``same_cost`` the best of its layout for what the panel itself cost (with `error_variance`);
-        ``front`` the cheapest of any layout for each of `LEVELS`, and of designs that cost the same the best, so that
-        nothing is both cheaper and better. `cost_needed` is the cheapest cost that reaches the target, its interval
-        over items, systems and raters of this kind; infinite where no design within bounds does. Findings
-        `target-reachable` and `layout-pays`.
+        target is asked for, `probability_reached`. `n_systems` are those of the panel. `basis` says why: ``as_rated``
+        the panel itself; ``estimate`` the cheapest of its layout that reaches the target by the estimate;
+        ``lower_limit`` the cheapest whose lower limit reaches it; ``same_cost`` the best of its layout for what the
+        panel itself cost (with `error_variance`); ``front`` the cheapest of any layout for each of `LEVELS`, and of
+        designs that cost the same the best, so that nothing is both cheaper and better. `cost_needed` is the cheapest
+        cost that reaches the target, its interval over items, systems and raters of this kind; infinite where no
+        design within bounds does. Findings `target-reachable` and `layout-pays`.
 
     Raises
     ------
@@ -77,9 +80,10 @@ def plan(
     for ``lower_limit`` on all draws. Draws for designs are evenly spread on complete panels (at least `draws`, see
     `measurand.planning.draws`), so that seeds hardly differ; `probability_reached` has two standard errors of the
     drawing as its range, ``lower_limit`` is the cheapest design whose probability exceeds the level by as much, and the
-    range of its cost is what designs cost that exceed it by two standard errors less and more. The range of
-    `cost_needed` is over `searched_draws`, for each of which all numbers of raters are tried, and of raters for an item
-    every number up to 20 and every tenth part more above.
+    range of its cost runs from that of the cheapest design whose probability exceeds the level less two standard errors
+    to its own. It ends at infinity where no design exceeds the level by two of them; the design is then the cheapest
+    that exceeds it at all. The range of `cost_needed` is over `searched_draws`, for each of which all numbers of raters
+    are tried, and of raters for an item every number up to 20 and every tenth part more above.
 
     References
     ----------
@@ -101,13 +105,14 @@ def plan(
     if coefficient not in ("g", "phi"):
         raise MeasurandError(f"coefficient {coefficient!r}; allowed are g and phi")
     check_confidence(confidence)
-    bounds = Bounds(most_raters, most_items)
     rows: list[Row] = []
     findings: list[Finding] = []
-    checked(Costs(cost_rater, cost_item, cost_judgement, 2), layouts, bounds)
+    checked(Costs(cost_rater, cost_item, cost_judgement, 2), layouts, Bounds(most_raters, most_items))
     for about in measured(ratings, seed=seed, draws=draws, is_absolute=coefficient == "phi"):
         panel = about.panel
         costs = Costs(cost_rater, cost_item, cost_judgement, panel.n_systems)
+        bounds = Bounds(most_raters, most_items, most_per_rater, panel.n_systems)
+        checked(costs, layouts, bounds)
         asked = Asked(coefficient, target, costs, tuple(dict.fromkeys(layouts)), bounds, confidence)
         of_panel = rows_of(about, asked)
         rows += of_panel
@@ -121,6 +126,7 @@ def plan(
         "layouts": list(dict.fromkeys(layouts)),
         "most_raters": most_raters,
         "most_items": most_items,
+        "most_per_rater": most_per_rater,
         "coefficient": coefficient,
         "confidence": confidence,
         "seed": seed,

@@ -49,6 +49,7 @@ def power(
     layouts: Sequence[str] = LAYOUTS,
     most_raters: int = MOST_RATERS,
     most_items: int = MOST_ITEMS,
+    most_per_rater: int | None = None,
     confidence: float = 0.95,
     seed: int = 0,
     draws: int = PIVOT_DRAWS,
@@ -65,7 +66,7 @@ def power(
         Power wanted, above `alpha` and below 1.
     alpha : float
         Level of the two-sided test of one pair of systems.
-    cost_rater, cost_item, cost_judgement, layouts, most_raters, most_items, confidence, seed, draws
+    cost_rater, cost_item, cost_judgement, layouts, most_raters, most_items, most_per_rater, confidence, seed, draws
         As for `measurand.planning.plan`.
 
     Returns
@@ -109,13 +110,14 @@ def power(
     if not alpha < target < 1:
         raise MeasurandError(f"power {target:g}; give a power above alpha, {alpha:g}, and below 1")
     check_confidence(confidence)
-    bounds = Bounds(most_raters, most_items)
-    checked(Costs(cost_rater, cost_item, cost_judgement, 2), layouts, bounds)
+    checked(Costs(cost_rater, cost_item, cost_judgement, 2), layouts, Bounds(most_raters, most_items))
     rows: list[Row] = []
     findings: list[Finding] = []
     for about in measured(ratings, seed=seed, draws=draws):
         panel = about.panel
         costs = Costs(cost_rater, cost_item, cost_judgement, panel.n_systems)
+        bounds = Bounds(most_raters, most_items, most_per_rater, panel.n_systems)
+        checked(costs, layouts, bounds)
         wanted = tuple(dict.fromkeys(layouts))
         asked = _Asked(difference, target, alpha, wanted, bounds, confidence, costs)
         of_panel = _of_panel(about, asked)
@@ -131,6 +133,7 @@ def power(
         "layouts": list(dict.fromkeys(layouts)),
         "most_raters": most_raters,
         "most_items": most_items,
+        "most_per_rater": most_per_rater,
         "confidence": confidence,
         "seed": seed,
         "draws": draws,
@@ -249,7 +252,6 @@ def _finding(about: Measured, asked: _Asked, layout: str) -> list[Row]:
         power=asked.power,
         alpha=asked.alpha,
         costs=asked.costs,
-        bounds=asked.bounds,
     )
     if design is None:
         reason = f"no {layout} layout within {asked.bounds} finds it with this power"

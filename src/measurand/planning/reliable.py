@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from measurand.planning.designs import (
+    FEWEST,
     Bounds,
     Choices,
     Costs,
@@ -54,7 +55,10 @@ def rows_of(about: Measured, asked: Asked) -> list[Row]:
     """Return all rows of one panel, or the one that says why nothing can be planned from it."""
     if about.fault:
         keys = _keys(about, asked, about.unbiased, target=asked.target)
-        return [Row("plan", keys, "cost_needed", np.nan, undefined=about.fault, **_sample(about))]
+        return [
+            Row("plan", keys, "cost_needed", np.nan, undefined=about.fault, **_sample(about)),
+            *_n_systems(about, asked),
+        ]
     every = {layout: choices(layout, asked.bounds) for layout in asked.layouts}
     drawn = {
         layout: over_draws(
@@ -63,12 +67,11 @@ def rows_of(about: Measured, asked: Asked) -> list[Row]:
             target=asked.target,
             confidence=asked.confidence,
             costs=asked.costs,
-            bounds=asked.bounds,
             searched=SEARCHED,
         )
         for layout, here in every.items()
     }
-    rows = _as_rated(about, asked)
+    rows = [*_as_rated(about, asked), *_n_systems(about, asked)]
     for estimator in about.estimators:
         rows += _by_estimate(about, asked, estimator, every, drawn)
     rows += _sure(about, asked, drawn)
@@ -178,6 +181,14 @@ def _as_rated(about: Measured, asked: Asked) -> list[Row]:
     return rows
 
 
+def _n_systems(about: Measured, asked: Asked) -> list[Row]:
+    """Return how many systems were rated, which is known even where nothing can be planned."""
+    if about.panel.n_systems < 2:
+        return []
+    keys = _keys(about, asked, about.unbiased, layout="as_rated", basis="as_rated")
+    return [Row("plan", keys, "n_systems", about.panel.n_systems, **_sample(about))]
+
+
 def _own_cost(about: Measured, asked: Asked) -> float:
     panel, costs = about.panel, asked.costs
     return as_money(costs.rater * panel.n_raters + costs.item * panel.n_items + costs.judgement * len(panel.rating))
@@ -189,8 +200,7 @@ def _by_estimate(
     """Return the cheapest design of each layout, the cheapest layout first, and what a target costs at all."""
     system, errors = np.array(about.estimators[estimator][0]), about.errors(estimator)
     found = {
-        layout: reaching(here, system, errors, target=asked.target, costs=asked.costs, bounds=asked.bounds)
-        for layout, here in every.items()
+        layout: reaching(here, system, errors, target=asked.target, costs=asked.costs) for layout, here in every.items()
     }
     rows: list[Row] = []
     needed: dict[str, float] = {}
@@ -229,16 +239,15 @@ def _cheapest_first(found: Mapping[str, Design | None], asked: Asked) -> list[st
 
 def _why_none(system: float, errors: Mapping[str, FloatArray], here: Choices, asked: Asked) -> str:
     """Return why no design of a layout reaches the target."""
-    if len(here.n_raters) == 0:
+    if not (here.most >= FEWEST).any():
         return f"no {here.layout} layout lies within {asked.bounds}"
     if system <= 0:
         return (
             f"no {here.layout} layout does: the system variance is estimated at {short(system)}, and systems that do "
             "not differ are ranked by chance, however many rate them"
         )
-    items = np.floor(asked.bounds.items / here.step) * here.step
-    with np.errstate(divide="ignore"):
-        best = coefficient(np.array(system), error_variance(errors, here.numbers(items)))
+    able = here.of(here.most > 0)
+    best = coefficient(np.array(system), error_variance(errors, able.numbers(able.most)))
     of = "G" if asked.of == "g" else "Phi"
     return f"no {here.layout} layout does: within {asked.bounds} {of} is at most {short(float(np.nanmax(best)))}"
 
@@ -285,7 +294,7 @@ def _same_cost(about: Measured, asked: Asked, every: Mapping[str, Choices]) -> l
     budget = _own_cost(about, asked)
     for estimator in about.estimators:
         for layout, here in every.items():
-            design = affordable(here, about.errors(estimator), budget=budget, costs=asked.costs, bounds=asked.bounds)
+            design = affordable(here, about.errors(estimator), budget=budget, costs=asked.costs)
             keys = _keys(about, asked, estimator, layout=layout, basis="same_cost")
             if design is None:
                 reason = f"no {layout} layout within {asked.bounds} costs so little"
@@ -303,7 +312,7 @@ def _front(about: Measured, asked: Asked, estimator: str, every: Mapping[str, Ch
         found = [
             design
             for here in every.values()
-            if (design := reaching(here, system, errors, target=level, costs=asked.costs, bounds=asked.bounds))
+            if (design := reaching(here, system, errors, target=level, costs=asked.costs))
         ]
         if not found:
             break

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from measurand.data.ratings import natural_order
+from measurand.data.names import natural_order
 from measurand.result import MeasurandError
 from measurand.stats.inference import IntArray
 

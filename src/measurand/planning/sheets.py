@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from measurand.data.marks import Marks
 from measurand.data.read import read_table
 from measurand.data.scale import as_number
 from measurand.folders import in_place_of, write_file
@@ -22,6 +23,11 @@ from measurand.spreadsheets import as_it_was, harmless
 PROTOCOL: Final = "protocol.json"
 KEY: Final = "key.csv"
 SHEETS: Final = "sheets"
+#: Columns that every sheet has, and what a spreadsheet may put between them.
+_OURS: Final = ("position", "item", "code")
+_DELIMITERS: Final = (",", ";", "\t")
+#: Characters within which a header ends.
+_HEADER: Final = 2**16
 RATINGS: Final = "ratings.csv"
 
 
@@ -81,14 +87,17 @@ def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def collect(folder: Path) -> pd.DataFrame:
+def collect(folder: Path, marks: Marks | None = None) -> pd.DataFrame:
     """Return the ratings of a sample whose sheets have come back.
 
     Parameters
     ----------
     folder : Path
         What `write_sample` wrote, with the filled sheets in the place of the blank ones. Rows may be sorted anew and
-        columns added; blank ratings stay blank.
+        columns added; blank ratings stay blank. A spreadsheet may have put semicolons or tabs between the cells: the
+        header, which is ours, tells.
+    marks : Marks or None
+        How the ratings are spelled: their decimal mark, and what stands for a missing one.
 
     Returns
     -------
@@ -107,13 +116,13 @@ def collect(folder: Path) -> pd.DataFrame:
     key = _text_table(folder / KEY)
     key = key.apply(lambda column: column.map(as_it_was))
     parts = [
-        _sheet(folder / SHEETS / f"{rater}.csv", of_rater, protocol["criteria"])
+        _sheet(folder / SHEETS / f"{rater}.csv", of_rater, protocol["criteria"], marks or Marks())
         for rater, of_rater in key.groupby("rater", sort=False)
     ]
     return pd.concat(parts, ignore_index=True)
 
 
-def collected(folder: Path) -> tuple[Path, pd.DataFrame]:
+def collected(folder: Path, marks: Marks | None = None) -> tuple[Path, pd.DataFrame]:
     """Write the ratings of a sample beside its sheets, as `ratings.csv`; see `collect`.
 
     Raises
@@ -124,7 +133,7 @@ def collected(folder: Path) -> tuple[Path, pd.DataFrame]:
     path = folder / RATINGS
     if path.exists() or path.is_symlink():
         raise MeasurandError(f"{path} is there already and is not overwritten; move it away to collect again")
-    ratings = collect(folder)
+    ratings = collect(folder, marks)
     write_file(path, lambda part: ratings.to_csv(part, index=False, lineterminator="\n"))
     return path, ratings
 
@@ -141,19 +150,30 @@ def _protocol(folder: Path) -> Mapping[str, Any]:
     return document
 
 
-def _text_table(path: Path) -> pd.DataFrame:
-    frame: pd.DataFrame = read_table(path).fillna("").astype(str)
+def _text_table(path: Path, delimiter: str | None = None) -> pd.DataFrame:
+    frame: pd.DataFrame = read_table(path, delimiter=delimiter).fillna("").astype(str)
     return frame
 
 
-def _sheet(path: Path, key: pd.DataFrame, criteria: Sequence[str]) -> pd.DataFrame:
+def _delimiter_of(path: Path) -> str | None:
+    """Return what stands between the cells of a sheet, by our columns in its header; None if no mark brings them."""
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        text = file.read(_HEADER)
+    for mark in _DELIMITERS:
+        cells = next(csv.reader(text.splitlines(keepends=True), delimiter=mark), [])
+        if set(_OURS) <= {as_it_was(cell.strip()) for cell in cells}:
+            return mark
+    return None
+
+
+def _sheet(path: Path, key: pd.DataFrame, criteria: Sequence[str], marks: Marks) -> pd.DataFrame:
     """Return the ratings of one sheet, row by row held against the key."""
     if not path.is_file():
         raise MeasurandError(f"{path} is missing: put the blank sheet back if its rater gave nothing")
-    sheet = _text_table(path)
+    sheet = _text_table(path, _delimiter_of(path))
     sheet.columns = pd.Index([as_it_was(str(column).strip()) for column in sheet.columns])
     grades = list(criteria) or ["rating"]
-    for column in ("position", "item", "code", *grades):
+    for column in (*_OURS, *grades):
         if column not in sheet.columns:
             raise MeasurandError(f"{path}: no column {column!r}; it has {', '.join(map(repr, sheet.columns[:12]))}")
     by_position = _by_position(sheet, path, len(key))
@@ -177,7 +197,7 @@ def _sheet(path: Path, key: pd.DataFrame, criteria: Sequence[str]) -> pd.DataFra
         block = pd.DataFrame(plain)
         if criteria:
             block["criterion"] = column
-        block["rating"] = rows[column].str.strip().to_numpy()
+        block["rating"] = marks.plain(rows[column].str.strip(), column).to_numpy()
         block["position"] = position
         blocks.append(block)
     return pd.concat(blocks, ignore_index=True)

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from measurand.planning.designs import FEWEST, Bounds, Choices, Costs, Design, cheapest
+from measurand.planning.designs import FEWEST, Choices, Costs, Design, cheapest
 from measurand.planning.draws import ERRORS, Draws, Share
 from measurand.stats.inference import FloatArray
 from measurand.stats.layouts import error_variance, exact_items, rounded_up
@@ -55,7 +55,6 @@ def over_draws(
     target: float,
     confidence: float,
     costs: Costs,
-    bounds: Bounds,
     searched: int,
 ) -> OverDraws:
     """Return the cheapest design whose lower limit reaches a target, and the cheapest cost by draw.
@@ -68,15 +67,15 @@ def over_draws(
         Of the components.
     target, confidence : float
         The coefficient wanted, and the level of the two-sided interval whose lower end shall reach it.
-    costs, bounds
-        What is minimised, and where.
+    costs : Costs
+        What is minimised.
     searched : int
         Draws for which the cheapest cost is sought. There the numbers of raters for an item above 20 are tried in
         steps of a tenth.
     """
     thin = here.of(_thin(here.per_item))
-    rough, cost = _by_draw(thin, draws.first(searched), target, confidence, costs, bounds)
-    search = _Search(here, draws, target, costs, bounds)
+    rough, cost = _by_draw(thin, draws.first(searched), target, confidence, costs)
+    search = _Search(here, draws, target, costs)
     places = np.flatnonzero(_thin(here.per_item))
     start = places[np.argsort(rough, kind="stable")[:_FINALISTS]][: int(np.isfinite(rough).sum())]
     tail = (1 - confidence) / 2
@@ -118,7 +117,7 @@ def _missing(n_draws: int, tail: float) -> int:
 
 
 def _by_draw(
-    here: Choices, draws: Draws, target: float, confidence: float, costs: Costs, bounds: Bounds
+    here: Choices, draws: Draws, target: float, confidence: float, costs: Costs
 ) -> tuple[FloatArray, FloatArray]:
     """Return the cost of each design at which the lower limit reaches the target, and each draw's cheapest cost."""
     reached = draws.n - 1 - _missing(draws.n, (1 - confidence) / 2)
@@ -126,14 +125,14 @@ def _by_draw(
     rows = max(1, _BLOCK // draws.n)
     for start in range(0, len(sure), rows):
         part = here.of(slice(start, start + rows))
-        raters, per_item, step = (x[:, None] for x in (part.n_raters, part.per_item, part.step))
+        raters, per_item, step, most = (x[:, None] for x in (part.n_raters, part.per_item, part.step, part.most))
         exact = exact_items(draws.system, draws.errors, target=target, n_raters=raters, per_item=per_item)
         # Rounding up keeps the order, so that the draws are sorted before it: whole numbers tie, which is slow.
         sure[start : start + rows] = rounded_up(np.partition(exact, reached, axis=1)[:, reached], part.step)
         items = np.maximum(rounded_up(exact, step), FEWEST)
-        items[items > bounds.items] = np.inf
+        items[items > most] = np.inf
         cost = np.minimum(cost, costs.of(raters, items, per_item).min(axis=0))
-    return np.where(sure <= bounds.items, costs.of(here.n_raters, sure, here.per_item), np.inf), cost
+    return np.where(sure <= here.most, costs.of(here.n_raters, sure, here.per_item), np.inf), cost
 
 
 class _Search:
@@ -144,8 +143,8 @@ class _Search:
     that the least of them reach need not be looked at again.
     """
 
-    def __init__(self, here: Choices, draws: Draws, target: float, costs: Costs, bounds: Bounds) -> None:
-        self.here, self.draws, self.target, self.costs, self.bounds = here, draws, target, costs, bounds
+    def __init__(self, here: Choices, draws: Draws, target: float, costs: Costs) -> None:
+        self.here, self.draws, self.target, self.costs = here, draws, target, costs
         # Where systems do not differ nothing suffices, even without error.
         room = np.where(draws.system > 0, draws.system * (1 - target) / target, -1.0)
         self.room = room * (1 + 1e-12)
@@ -160,7 +159,7 @@ class _Search:
 
     def best(self) -> Share:
         """Return the largest share that a design within bounds has."""
-        items = np.floor(self.bounds.items / self.here.step) * self.here.step
+        items = self.here.most
         able = np.flatnonzero(items >= FEWEST)
         if able.size == 0:
             return Share(0.0, 0.0)
@@ -185,14 +184,14 @@ class _Search:
             self._count(able[:_FINALISTS], missing)
         kept = np.array(list(self.known), dtype=np.intp)
         items = np.array(list(self.known.values()))
-        best = cheapest(self.here.of(kept), items, self.means, costs=self.costs, bounds=self.bounds)
+        best = cheapest(self.here.of(kept), items, self.means, costs=self.costs)
         order = np.argsort(self._costs(kept, items), kind="stable")[:_FINALISTS]
         self.known = {int(kept[at]): float(items[at]) for at in order}
         return best
 
     def _costs(self, at: npt.NDArray[np.intp], items: FloatArray) -> FloatArray:
         cost = self.costs.of(self.here.n_raters[at], np.maximum(items, FEWEST), self.here.per_item[at])
-        return np.where(items <= self.bounds.items, cost, np.inf)
+        return np.where(items <= self.here.most[at], cost, np.inf)
 
     def _count(self, at: npt.NDArray[np.intp], missing: int) -> None:
         """Count the items that designs need."""
@@ -216,13 +215,13 @@ class _Search:
         here = self.here
         known = np.array(list(self.known), dtype=np.intp)
         budget = float(self._costs(known, np.array(list(self.known.values()))).min(initial=np.inf))
-        items = np.full(len(here.n_raters), float(self.bounds.items))
+        items = here.most.copy()
         if math.isfinite(budget):
             left = np.maximum(budget * (1 + 1e-12) - self.costs.rater * here.n_raters, 0.0)
             items = np.minimum(left / self.costs.of_item(here.per_item), items)
         items = np.floor(items / here.step * (1 + 1e-12)) * here.step
         items[known] = 0
-        able = np.flatnonzero((items >= FEWEST) & (items <= self.bounds.items))
+        able = np.flatnonzero((items >= FEWEST) & (items <= here.most))
         able = able[self._with_raters(able, items, missing)]
         if able.size == 0:
             return able

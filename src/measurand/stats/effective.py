@@ -48,6 +48,8 @@ def pivots(
     *,
     n_draws: int,
     rng: np.random.Generator,
+    simulated: int = SIMULATED,
+    equations: FloatArray | None = None,
 ) -> dict[str, FloatArray]:
     """Return generalised pivotal quantities of the components of an incomplete panel.
 
@@ -63,6 +65,10 @@ def pivots(
         Number of draws.
     rng : numpy.random.Generator
         Random numbers.
+    simulated : int
+        Panels simulated to learn the degrees of freedom, whose relative error is √(2 / simulated).
+    equations : ndarray or None
+        What `henderson_equations` gave, if it is known already.
 
     Returns
     -------
@@ -83,8 +89,10 @@ def pivots(
     """
     names = [*(t.name for t in terms), "residual"]
     matrix = expectation_matrix(terms)
-    simulated = matrix @ _simulated_components(terms, truth, rng)
-    degrees = 2 * simulated.mean(axis=1) ** 2 / simulated.var(axis=1)
+    if equations is None:
+        equations = henderson_equations(terms, len(terms[0].codes))
+    squares = matrix @ _simulated_components(terms, truth, equations, simulated, rng)
+    degrees = 2 * squares.mean(axis=1) ** 2 / squares.var(axis=1)
     centre = matrix @ np.array([unbiased[name] for name in names])
     if (centre <= 0).any():
         raise ValueError("Henderson's estimates make an effective mean square 0 or negative in this layout")
@@ -95,15 +103,20 @@ def pivots(
     return dict(zip(names, drawn, strict=True))
 
 
-def _simulated_components(terms: Sequence[Term], truth: Mapping[str, float], rng: np.random.Generator) -> FloatArray:
-    """Henderson's components of simulated panels, shape (n_terms + 1, SIMULATED)."""
+def _simulated_components(
+    terms: Sequence[Term],
+    truth: Mapping[str, float],
+    equations: FloatArray,
+    simulated: int,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Henderson's components of simulated panels, shape (n_terms + 1, simulated)."""
     n = len(terms[0].codes)
-    equations = henderson_equations(terms, n)
     matrices = [indicator(t.codes, t.n_levels) for t in terms]
     out = []
-    width = max(1, min(SIMULATED, _BLOCK // n))
-    for start in range(0, SIMULATED, width):
-        columns = min(width, SIMULATED - start)
+    width = max(1, min(simulated, _BLOCK // n))
+    for start in range(0, simulated, width):
+        columns = min(width, simulated - start)
         ratings = np.sqrt(truth["residual"]) * rng.standard_normal((n, columns))
         for term, z in zip(terms, matrices, strict=True):
             if truth[term.name] > 0:

@@ -10,7 +10,7 @@ from measurand.stats.inference import FloatArray
 from measurand.stats.mixed import Term, indicator
 
 
-def henderson(rating: FloatArray, terms: Sequence[Term]) -> dict[str, float]:
+def henderson(rating: FloatArray, terms: Sequence[Term], *, equations: FloatArray | None = None) -> dict[str, float]:
     """Return the unbiased variance components of an all-random model by Henderson's first method.
 
     Parameters
@@ -19,6 +19,8 @@ def henderson(rating: FloatArray, terms: Sequence[Term]) -> dict[str, float]:
         Ratings in scale units.
     terms : sequence of Term
         Random effects, crossed or nested, complete or not.
+    equations : ndarray or None
+        What `henderson_equations` gave, if it is known already.
 
     Returns
     -------
@@ -37,7 +39,8 @@ def henderson(rating: FloatArray, terms: Sequence[Term]) -> dict[str, float]:
     Henderson (1953), Biometrics 9, 226-252; Searle, Casella & McCulloch (1992), Variance Components, section 5.3.
     """
     y = rating - rating.mean()
-    matrix, right = henderson_equations(terms, len(y)), henderson_sums(y[:, None], terms)[:, 0]
+    matrix = henderson_equations(terms, len(y)) if equations is None else equations
+    right = henderson_sums(y[:, None], terms)[:, 0]
     if np.linalg.matrix_rank(matrix) < len(matrix):
         raise ValueError("the design does not determine the components")
     values = np.linalg.solve(matrix, right)

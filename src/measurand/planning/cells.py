@@ -1,4 +1,4 @@
-"""Ratings of a design of any facets as one array, or what its cells lack."""
+"""Ratings of a design of any facets by their cells: one array where every cell has one, else the cells there are."""
 
 from __future__ import annotations
 
@@ -13,18 +13,46 @@ from measurand.data.read import read_table
 from measurand.data.scale import Scale
 from measurand.result import MeasurandError
 from measurand.stats.facets import Formula
+from measurand.stats.incomplete import joint
 from measurand.stats.inference import FloatArray, IntArray
 
 
-class Balanced(NamedTuple):
-    """The ratings of one criterion: an axis for each facet, and how many levels each has (where it is nested, each)."""
+class Cells(NamedTuple):
+    """The ratings of one criterion.
+
+    Parameters
+    ----------
+    criterion : str
+        Which.
+    rating : ndarray, shape (n,)
+        Ratings in scale units.
+    levels : mapping
+        Facet to the level of each rating, from 0 without gaps; of a nested facet within each of what it is nested in.
+    sizes : mapping
+        Facet to its largest number of levels, of a nested one within each of what it is nested in.
+    n_cells : int
+        Cells that the design has: every combination of the levels of facets that are crossed.
+    names : mapping
+        Facet that is nested in nothing to the names of its levels.
+    array : ndarray or None
+        The ratings with an axis for each facet; None where cells are empty, or nested facets have unequal sizes.
+    """
 
     criterion: str
-    array: FloatArray
+    rating: FloatArray
+    levels: Mapping[str, IntArray]
     sizes: Mapping[str, float]
+    n_cells: int
+    names: Mapping[str, Sequence[str]]
+    array: FloatArray | None
+
+    @property
+    def missing(self) -> int:
+        """How many cells have no rating."""
+        return self.n_cells - len(self.rating)
 
 
-def read_balanced(
+def read_cells(
     source: Any,
     design: Formula,
     *,
@@ -33,13 +61,13 @@ def read_balanced(
     criterion: str | None,
     scale: Scale | Mapping[str, Scale] | None,
     labels: Sequence[str],
-) -> list[Balanced]:
-    """Return the balanced array of each criterion of a table.
+) -> list[Cells]:
+    """Return the ratings of each criterion of a table.
 
     Raises
     ------
     MeasurandError
-        Absent columns; a facet of one level; a cell with no rating or with two; ratings that the scale does not have.
+        Absent columns; a facet of one level; a cell with two ratings; ratings that the scale does not have.
     """
     table = read_table(source)
     table = table.set_axis([str(column) for column in table.columns], axis=1).reset_index(drop=True)
@@ -70,15 +98,24 @@ def read_balanced(
         here = frame if by_criterion is None else frame[frame["criterion"] == name]
         rows = here["row"].to_numpy(dtype=np.int64)
         levels = {facet: np.asarray(code.cat.codes, dtype=np.int64)[rows] for facet, code in codes.items()}
-        about = f"criterion {name!r}: " if name else ""
-        array, sizes = _arrayed(here["rating"].to_numpy(dtype=float), levels, rows, design, about)
-        out.append(Balanced(name, array, sizes))
+        names = {
+            facet: [str(codes[facet].cat.categories[level]) for level in np.unique(levels[facet])]
+            for facet in design.facets
+            if not design.within[facet]
+        }
+        out.append(_celled(name, here["rating"].to_numpy(dtype=float), levels, names, rows, design))
     return out
 
 
-def _arrayed(
-    rating: FloatArray, levels: Mapping[str, IntArray], rows: IntArray, design: Formula, about: str
-) -> tuple[FloatArray, dict[str, float]]:
+def _celled(
+    criterion: str,
+    rating: FloatArray,
+    levels: Mapping[str, IntArray],
+    names: Mapping[str, Sequence[str]],
+    rows: IntArray,
+    design: Formula,
+) -> Cells:
+    about = f"criterion {criterion!r}: " if criterion else ""
     positions, sizes = {}, {}
     for facet in design.facets:
         within = [levels[outer] for outer in design.facets if outer in design.within[facet]]
@@ -98,14 +135,21 @@ def _arrayed(
             f"{about}data rows {first} and {second} rate the same cell of {design}; name the facet in which they "
             "differ in the formula, or keep one of them"
         )
-    total = int(np.prod([float(size) for size in shape]))
-    if len(rating) != total:
-        raise MeasurandError(
-            f"{about}{design} has {total:,} cells ({', '.join(f'{n} {f}' for f, n in sizes.items())}) and "
-            f"{len(rating):,} ratings: it takes one in every cell. Leave out levels that lack some, or, where each "
-            "level of one facet occurs with one level of another alone, say that it is nested: (rater:group)"
-        )
-    return rating[order].reshape(shape), {facet: float(size) for facet, size in sizes.items()}
+    n_cells = _n_cells(levels, design)
+    is_complete = len(rating) == n_cells == int(np.prod([float(size) for size in shape]))
+    array = rating[order].reshape(shape) if is_complete else None
+    shaped = {facet: float(n) for facet, n in sizes.items()}
+    return Cells(criterion, rating, positions, shaped, n_cells, names, array)
+
+
+def _n_cells(levels: Mapping[str, IntArray], design: Formula) -> int:
+    """Return how many cells the design has: facets that are nested in one another count the combinations there are."""
+    inner = {facet for members in design.within.values() for facet in members}
+    total = 1
+    for facet in design.facets:
+        if facet not in inner:
+            total *= int(joint([levels[facet], *(levels[outer] for outer in sorted(design.within[facet]))]).max()) + 1
+    return total
 
 
 def _numbered(level: IntArray, within: Sequence[IntArray]) -> tuple[IntArray, int]:
