@@ -67,7 +67,7 @@ def test_the_papers_tokens_per_byte_and_bytes_per_character_make_its_tokens_per_
     told = finding(found, "cost-sign-depends-on-unit")
     assert told.verdict == "fail"
     assert "Bangla is cheaper than English per byte (0.764 times" in told.statement
-    assert "per character (2.02 times" in told.statement
+    assert "per code point (2.02 times" in told.statement
     assert "Hindi is dearer than English by every unit" in told.statement
 
 
@@ -398,7 +398,7 @@ def test_a_side_that_estimates_alone_call_is_a_warning_and_is_not_called():
     told = finding(cost(sized(1.05, bytes_=2.0)), "cost-sign-depends-on-unit")
     assert told.verdict == "warn"
     assert "xx is cheaper than en per byte" in told.statement
-    assert "; no difference is shown per character" in told.statement
+    assert "; no difference is shown per code point" in told.statement
     assert "dearer" not in told.statement
 
 

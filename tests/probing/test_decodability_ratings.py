@@ -6,11 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import measurand
 from measurand import MeasurandError
 from measurand.probing.decodability_ratings import decodability_ratings
 from measurand.probing.findings_decodability import decodability_findings
 from measurand.result import Result, Row
 
+SPEARMAN = ("decodability_ratings", "spearman")
 KEYS = {"language": "", "token_unit": "emoji", "split": "row"}
 
 
@@ -73,11 +75,11 @@ def test_only_systems_that_both_tables_name_count_and_three_are_needed():
     three = decodability_ratings(scores, rated({"a": 1, "b": 2, "c": 3, "other": 0}))
     assert rows(three)[0].estimate == 1
     assert rows(three)[0].low is None
-    (row,) = decodability_ratings(scores, rated({"a": 1, "b": 2, "other": 0}))
+    (row,) = decodability_ratings(scores, rated({"a": 1, "b": 2, "other": 0})).select(*SPEARMAN)
     assert "2 systems are named both" in row.undefined
     (row,) = decodability_ratings(
         scored({"a": 0.1, "b": 0.1, "c": 0.1}), rated({"a": 1, "b": 2, "c": 3}, raters=("R1",))
-    )
+    ).select(*SPEARMAN)
     assert "same decodability" in row.undefined
 
 
@@ -87,6 +89,57 @@ def test_a_rater_who_skipped_a_system_has_no_correlation_and_the_others_have():
     result = decodability_ratings(scored({"a": 0.1, "b": 0.2, "c": 0.3}), given)
     assert "no rating" in rows(result, "R2")[0].undefined
     assert rows(result, "R1")[0].estimate == 1
+
+
+def mean_ratings(result):
+    return {row.keys["system"]: row for row in result.select("decodability_ratings", "mean_rating")}
+
+
+def test_the_mean_ratings_of_the_published_table_stand_beside_its_decodability(shared):
+    table = json.loads((shared / "golden" / "two_emojis.json").read_text(encoding="utf-8"))["table3"]
+    result = decodability_ratings(
+        scored({name: row[2] for name, row in table.items()}), rated({name: row[0] for name, row in table.items()})
+    )
+    found = mean_ratings(result)
+    assert {name: row.estimate for name, row in found.items()} == pytest.approx(
+        {name: row[0] for name, row in table.items()}
+    )
+    assert all(row.low < row.estimate < row.high for row in found.values())
+    assert {(row.n_items, row.n_raters, row.unit) for row in found.values()} == {(40, 2, "item")}
+    assert all("these raters" in row.method and "audit" in row.note for row in found.values())
+
+
+def test_the_interval_of_a_mean_rating_is_that_of_redrawn_items_whose_ratings_stay_together():
+    given = rated({"a": 3.0, "b": 2.0, "c": 1.0}, n_items=50, noise=1.0)
+    row = mean_ratings(decodability_ratings(scored({"a": 0.1, "b": 0.2, "c": 0.3}), given))["a"]
+    of_items = given[given["system"] == "a"].groupby("item")["rating"].mean()
+    error = of_items.std(ddof=0) / np.sqrt(50)
+    assert row.estimate == pytest.approx(of_items.mean())
+    assert [row.low, row.high] == pytest.approx([row.estimate - 1.96 * error, row.estimate + 1.96 * error], abs=0.06)
+
+
+def test_a_mean_rating_is_of_the_ratings_there_are_and_told_once_whatever_languages_there_are():
+    scores = scored({"a": 0.1, "b": 0.2, "c": 0.3}, language="bn") + scored(
+        {"a": 0.1, "b": 0.2, "d": 0.3}, language="en"
+    )
+    given = rated({"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0, "never decoded": 5.0})
+    given = given[(given["system"] != "d") | ((given["item"] == "i1") & (given["rater"] == "R1"))]
+    result = decodability_ratings(scores, given)
+    rows_ = result.select("decodability_ratings", "mean_rating")
+    assert [row.keys["system"] for row in rows_] == ["a", "b", "c", "d"]
+    assert all(row.keys.get("language", "") == "" for row in rows_)
+    (alone,) = (row for row in rows_ if row.keys["system"] == "d")
+    assert (alone.estimate, alone.n_items, alone.n_raters, alone.low) == (5.0, 1, 1, None)
+    assert "one item" in alone.note
+
+
+def test_ratings_without_numbers_have_no_means_and_two_systems_have_theirs():
+    given = rated({"a": 1, "b": 2})
+    assert sorted(mean_ratings(decodability_ratings(scored({"a": 0.1, "b": 0.2}), given))) == ["a", "b"]
+    named = measurand.read_ratings(
+        given.assign(rating=[("x", "y", "z")[k % 3] for k in range(len(given))]), level="nominal"
+    )
+    assert mean_ratings(decodability_ratings(scored({"a": 0.1, "b": 0.2}), named)) == {}
 
 
 def test_a_result_without_scores_is_refused():

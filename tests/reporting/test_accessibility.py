@@ -3,14 +3,16 @@
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import measurand as mz
 from measurand.data import Scale, read_outputs
+from measurand.planning.measured import measured
 from measurand.reporting import default_title, render_html
 from measurand.reporting.blocks import Document, Section, Text
 from measurand.reporting.page import html_of
-from measurand.simulate import simulate_benchmark, simulate_outputs, two_emojis_panel
+from measurand.simulate import simulate_benchmark, simulate_outputs, simulate_panel, two_emojis_panel
 from reporting.browser import DESKTOP, PHONE, SHEET, Seen, look, needs_chromium, without_policy
 from reporting.test_examples_page import made, whole
 
@@ -36,7 +38,20 @@ def pages(tmp_path_factory):
     outputs = simulate_outputs(n_items=60, n_systems=3, labels=("anger", "joy"), n_raters=2, truth_draws=0)
     rated = mz.read_ratings(outputs.ratings, scale=Scale(1, 5, step=1), level="ordinal")
     cards = made(tmp_path_factory.mktemp("cards"), [f"i{n:02d}" for n in range(16)], ["S1", "S2"], criterion="joy")
+    facets = [
+        (f"i{i}", f"s{s}", f"g{g}", f"r{g}{r}", s + (i * s + r * g + i * r) % 5)
+        for i in range(6) for s in range(4) for g in range(3) for r in range(2)
+    ]  # fmt: skip
+    grouped = pd.DataFrame(facets, columns=["item", "system", "group", "rater", "rating"])
+    components = {"item": 0.3, "system": 0.4, "rater": 0.2, "system:rater": 0.05, "residual": 0.5}
+    small = simulate_panel(n_items=20, n_systems=6, n_raters=6, components=components, seed=3)
+    first = measured(small.ratings, seed=0, draws=2000)
+    costs = {"cost_rater": 200, "cost_item": 1, "cost_judgement": 0.1, "most_raters": 40, "most_items": 400}
     results = {
+        "plan": mz.plan(first, **costs) + mz.power(first, difference=0.3, **costs),
+        "design of other facets": mz.facets(
+            grouped, formula="system x item x (rater:group)", at=[{"item": 40}], draws=2000
+        ),
         "panel": mz.audit(panel, replicates=100, draws=1000),
         "scores": mz.score(mz.read_answers(bench.answers), ratings, replicates=100),
         "probe": mz.probe(read_outputs(outputs.outputs), ratings=rated, n_seeds=1, replicates=100, refits=0, repeats=2),

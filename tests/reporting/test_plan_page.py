@@ -14,9 +14,10 @@ from measurand.planning.measured import measured
 from measurand.reporting import default_title, plot, render_html, render_markdown, render_summary
 from measurand.reporting.answers import short_name
 from measurand.reporting.plan import MOST_WITH_FIGURES, MOST_WITH_TABLES, lead
-from measurand.reporting.plan_view import Designed, Plan, money, panel_words, per_item
+from measurand.reporting.plan_view import Designed, Plan, panel_words, per_item
 from measurand.reporting.runs import kind_of
 from measurand.result import MeasurandError, Result, Row
+from measurand.sentences import money, price
 from measurand.simulate import simulate_panel, two_emojis_panel
 
 COMPONENTS = {
@@ -116,9 +117,10 @@ def test_the_lead_has_the_cheapest_panel_by_the_estimate_and_for_sure_and_the_sm
     said = lead(Plan(whole))
     assert len(said) == 3
     (needed,) = whole.select("plan", "cost_needed", {"estimator": "anova", "layout": ""})
-    sure = min(row.estimate for row in whole.select("plan", "cost", {"basis": "lower_limit"}) if not row.undefined)
+    found = [row for row in whole.select("plan", "cost", {"basis": "lower_limit"}) if not row.undefined]
+    sure = price(min(found, key=lambda row: row.estimate))
     assert said[0].startswith(f"G 0.8 costs {money(needed.estimate)} by the estimate")
-    assert f"and {money(sure)} to be sure of it with 95 % confidence" in said[0]
+    assert f"and {sure} to be sure of it with 95 % confidence" in said[0]
     assert f"{money(needed.low)} to {money(needed.high)} (95 % range)" in said[1]
     assert "to find 0.3 costs" in said[2]
 
@@ -160,7 +162,7 @@ def test_where_no_panel_would_do_the_page_says_why_and_shows_what_the_plug_in_pr
 
 def test_where_nothing_can_be_planned_the_page_says_so(one_rater):
     assert lead(Plan(one_rater)) == [
-        "Nothing can be planned from these ratings: one rater: its variance cannot be estimated."
+        "Nothing can be planned from these ratings (one rater: its variance cannot be estimated)."
     ]
     page = page_of(one_rater)
     assert page.faults == []
@@ -303,5 +305,111 @@ def test_where_another_layout_buys_nothing_the_lead_says_so(whole):
 
     changed = Result([dearer(row) for row in whole.rows], whole.settings, whole.findings)
     assert "no panel of another layout would have less error" in lead(Plan(changed))[1]
-    assert "less error" in lead(Plan(whole))[1]
-    assert "no panel of another layout" not in lead(Plan(whole))[1]
+    worth = [replace(one, verdict="warn") if one.id == "layout-pays" else one for one in whole.findings]
+    told = lead(Plan(Result(whole.rows, whole.settings, worth)))[1]
+    assert "less error" in told
+    assert "no panel of another layout" not in told
+
+
+def test_the_lead_calls_no_layout_better_where_the_finding_does_not(whole):
+    (found,) = (one for one in whole.findings if one.id == "layout-pays")
+    assert found.verdict == "pass"
+    assert "no panel of another layout would have much less error (" in lead(Plan(whole))[1]
+
+
+def with_price(result, low, high):
+    """The same plan, its price of being sure known within ends only."""
+    rows = [
+        replace(row, low=low, high=high, estimate=min(high, 2 * low))
+        if row.statistic == "cost" and row.keys.get("basis", "") == "lower_limit" and not row.undefined
+        else row
+        for row in result.rows
+    ]
+    return Result(rows, result.settings, result.findings)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [(13_512.0, 13_998.0, "13,512 to 13,998"), (13_512.0, float("inf"), "13,512 or more"), (768.0, 768.0, "768")],
+)
+def test_a_price_that_draws_leave_open_has_its_ends_everywhere(whole, low, high, words):
+    changed = with_price(whole, low, high)
+    page = page_of(changed)
+    assert page.faults == []
+    assert f"and {words} to be sure of it" in lead(Plan(changed))[0]
+    assert words in render_summary(changed, width=110, color=False)
+    assert words in render_markdown(changed, title="x", reproduce={})
+    assert words in page.text
+    assert ("The cost to be sure has a range" in page.text) is (low != high)
+
+
+def test_what_the_text_explains_is_in_the_table(whole, hopeless):
+    assert "“reached in” is" in page_of(whole).text
+    assert "Beside it stands the cheapest panel that is sure" in page_of(whole).text
+    text = page_of(hopeless).text
+    assert "“reached in” is the share of what the first ratings leave possible in which it" not in text
+    assert "Beside it stands" not in text
+    assert "∞: perhaps no panel of this layout within 20 raters and 200 items would do." in text
+    assert "∞:" not in page_of(Result([row for row in whole.rows if row.high != float("inf")], whole.settings)).text
+    # No curve is described where there is none, and no points without an interval are said to have one.
+    assert "Where the curve grows flat" not in text
+    assert "Filled points" not in plot(hopeless, figure="front").caption
+    assert "Filled points" in plot(whole, figure="front").caption
+
+
+def test_estimators_without_a_panel_have_a_reason_in_place_of_dashes(hopeless):
+    larger = planned(two_emojis_panel().ratings, most_raters=60, most_items=300)
+    table = render_markdown(larger, title="x", reproduce={}).split("by other estimators**")[1].split("\n## ")[0]
+    assert "plug-in (observed spread) | crossed" in table
+    assert "REML | crossed" not in table
+    assert "By REML, none (crossed, rotating, nested)" in table
+    # Where no other estimator has a panel, either, the reasons stand alone.
+    assert "By REML, none (crossed, rotating, nested)" in page_of(hopeless).text
+
+
+def test_more_raters_are_praised_only_where_they_buy_less_error(whole, hopeless):
+    assert "each buy less error here" in page_of(hopeless).text
+
+    def fewer(row):
+        is_other = row.statistic == "error_variance" and row.keys.get("basis", "") == "same_cost"
+        return replace(row, estimate=row.estimate * 100) if is_other else row
+
+    text = page_of(Result([fewer(row) for row in whole.rows], whole.settings, whole.findings)).text
+    assert "Here they do not." in text
+
+
+def test_costs_that_are_judgements_stand_once(whole):
+    panel = simulate_panel(n_items=8, n_systems=3, n_raters=3, components=COMPONENTS, seed=1)
+    counted = planned(panel.ratings, most_raters=5, most_items=20)
+    for result, is_there in ((whole, True), (counted, False)):
+        assert ("Judgements Cost Error variance" in page_of(result).text) is is_there
+
+
+def test_a_power_next_to_one_is_not_spelled_out(whole):
+    rows = [
+        replace(row, estimate=0.9999979, low=0.9999946, high=0.9999992)
+        if row.statistic == "power" and row.unit == "item"
+        else row
+        for row in whole.rows
+    ]
+    text = page_of(Result(rows, whole.settings, whole.findings)).text
+    assert "> 0.999" in text
+    assert "0.9999" not in text.split("Which differences this panel finds")[1].split("What is undefined")[0]
+
+
+def test_fewer_levels_are_said_to_be_a_bet_where_the_interval_reaches_below_the_target(of_facets):
+    def at(estimate, low):
+        rows = [
+            replace(row, estimate=estimate, low=low, high=0.99) if row.statistic == "g" else row for row in of_facets
+        ]
+        rows = [replace(row, estimate=1.0) if row.statistic == "levels_needed" else row for row in rows]
+        return " ".join(lead(Plan(Result(rows, of_facets.settings, []))))
+
+    assert "though the interval reaches below G 0.8 even now" in at(0.9, 0.5)
+    assert "though" not in at(0.9, 0.85)
+    assert "fewer levels of one facet would do" in at(0.9, 0.85)
+
+
+def test_every_table_of_a_plan_says_what_its_intervals_are_for(whole, of_facets):
+    assert page_of(whole).text.count("Intervals are for other items, systems and raters of this kind.") == 4
+    assert page_of(of_facets).text.count("Intervals are for other levels of every facet.") == 4

@@ -91,6 +91,7 @@ def test_every_part_of_a_probe_has_its_chapter_in_order(everything, page):
     assert places == sorted(places)
     assert len(ids) == len(set(ids))
     assert {"lengths", "learning", "transfer", "decodability-ratings", "alignment", "parity", "template"} <= set(ids)
+    assert "resolution" in ids
     assert default_title(everything) == "What outputs say"
 
 
@@ -124,6 +125,38 @@ def test_both_intervals_of_the_correlation_with_ratings_stand_in_one_row(page):
     assert "Other systems Other items, these systems" in page.text
     table = page.text.split("Decodability and mean ratings, over systems")[1].split("Rater by rater")[0]
     assert [table.count(f"rating {language}") for language in ("English", "Bangla")] == [1, 1]
+
+
+def test_mean_ratings_stand_beside_decodability_with_a_figure(everything, page):
+    assert "Decodability and ratings." in page.text
+    table = page.text.split("Mean rating and decodability, best rated first")[1]
+    rows = everything.select("decodability_ratings", "mean_rating")
+    assert len(rows) == 6
+    for row in rows:
+        shown = table.index(f"{row.keys['system']} {number(row).text} {number(row).small}")
+        for language in ("English", "Bangla"):
+            score = next(
+                one
+                for one in everything.select("decodability", "macro_f1", {"system": row.keys["system"]})
+                if is_main(one) and one.keys["language"] == language
+            )
+            assert number(score).text in table[shown : shown + 120]
+    assert "other raters would move it" in rows[0].note
+    assert "others would move them, too (measurand audit)" in page.text
+
+
+def test_costs_that_are_divided_by_the_length_are_no_part_of_the_smallest_p(everything):
+    quality = [row for row in everything if row.analysis == "cost" and row.statistic.endswith("_spearman")]
+    assert {row.keys.get("per", "") for row in quality} >= {"output", "emitted_unit"}
+    lowered = [
+        replace(row, p_adjusted=1e-9) if row in quality and row.keys.get("per", "") == "emitted_unit" else row
+        for row in everything
+    ]
+    text = page_of(Result(lowered, everything.settings, everything.findings)).text
+    told = text.split("The smallest p after Holm, which adjusts within each column, is ")[1]
+    assert not told.startswith("< .0001")
+    assert "costs per emoji left out" in told
+    assert "divided by length" in text
 
 
 def test_names_that_differ_late_differ_on_the_page(everything):
@@ -271,7 +304,7 @@ def test_a_notebook_shows_the_findings_and_the_numbers(everything):
     shown = everything._repr_html_()
     assert Page(shown).faults == []
     assert everything.findings[0].statement[:30] in Page(shown).text
-    assert "decodability: " in Page(shown).text
+    assert "Decodability: " in Page(shown).text
 
 
 def test_cells_have_the_digits_that_they_deserve():

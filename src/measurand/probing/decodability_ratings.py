@@ -1,4 +1,4 @@
-"""Do systems whose outputs tell more of the labels get higher ratings? Rank correlation over systems."""
+"""Do systems whose outputs tell more of the labels get higher ratings? Mean ratings, and their rank correlation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from measurand.data.ratings import Ratings
 from measurand.probing.findings_decodability_read import system_scores
 from measurand.result import Key, MeasurandError, Result, Row
 from measurand.sentences import joined
-from measurand.stats.inference import FloatArray, clusters, percentile_interval, stream, without_dust
+from measurand.stats.inference import FloatArray, IntArray, clusters, percentile_interval, stream, without_dust
 from measurand.stats.rank_correlation import Correlated, correlation, row_spearman, spearman_test
 
 REPLICATES: Final = 2000
@@ -22,6 +22,8 @@ _SAME_ORDER: Final = 1 - 1e-12
 _ORDERS: Final = 99_999
 _OVER_SYSTEMS: Final = "Fisher's z over systems, variance (1 + rho^2/2)/(n - 3) (Bonett & Wright 2000)"
 _OVER_ITEMS: Final = "percentile bootstrap of the rated items, these systems and their decodability as they are"
+_OF_MEANS: Final = "percentile bootstrap of the rated items, these raters"
+_RATERS: Final = "other raters would move it, too: see `measurand audit`"
 _VALIDATES: Final = "a criterion that does not order the systems validates nothing; see `measurand audit`"
 
 
@@ -41,6 +43,12 @@ class _Means(NamedTuple):
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray((weights @ self.sums) / (weights @ self.counts))
 
+    def boards(self, rng: np.random.Generator) -> FloatArray:
+        """Return the mean ratings of each system over redrawn items, shape (REPLICATES, n_systems)."""
+        n_items = len(self.sums)
+        drawn = clusters(np.arange(n_items), np.arange(n_items), n_items)
+        return np.concatenate([self.of(weights) for weights in drawn.replicates(REPLICATES, rng)])
+
 
 def decodability_ratings(
     result: Result, ratings: Ratings | Sequence[Panel] | Any, *, confidence: float = 0.95, seed: int = 0
@@ -59,11 +67,12 @@ def decodability_ratings(
     Returns
     -------
     Result
-        Analysis `decodability_ratings`: `spearman` for each criterion, language and rater (blank: the mean over all
-        ratings), over the systems that both tables name. Two intervals, since both the systems and the rated items are
-        few: over systems (with p by t, n - 2 degrees of freedom) and over rated items. Where the two orders are the
-        same, or opposite, there is no interval over systems, and p is that of a permutation of the systems. `n_systems`
-        of each. Undefined below three systems in common, or where either side does not vary.
+        Analysis `decodability_ratings`: `mean_rating` of each system that both tables name, in scale units, with its
+        interval over rated items, these raters as they are. `spearman` for each criterion, language and rater (blank:
+        the mean over all ratings), over the systems that both tables name. Two intervals, since both the systems and
+        the rated items are few: over systems (with p by t, n - 2 degrees of freedom) and over rated items. Where the
+        two orders are the same, or opposite, there is no interval over systems, and p is that of a permutation of the
+        systems. `n_systems` of each. Undefined below three systems in common, or where either side does not vary.
 
     Raises
     ------
@@ -94,10 +103,49 @@ def decodability_ratings(
         raise MeasurandError("the result has no macro_f1 of a system; give what `decodability` returned")
     rows: list[Row] = []
     for panel in panels(ratings):
+        rows += _mean_ratings(panel, {name for of_systems in scores.values() for name in of_systems}, confidence, seed)
         for (language, unit), of_systems in scores.items():
             keys: dict[str, Key] = {"criterion": panel.criterion, "language": language, "token_unit": unit}
             rows += _rows(keys, panel, of_systems, confidence, seed)
     return Result(rows, {"decodability_ratings": {"confidence": confidence, "seed": seed, "replicates": REPLICATES}})
+
+
+def _mean_ratings(panel: Panel, decoded: set[str], confidence: float, seed: int) -> list[Row]:
+    """Return the mean rating of each system that was decoded, in the order of the ratings."""
+    names = [name for name in panel.systems if name in decoded]
+    if not (panel.has_numbers and names):
+        return []
+    column = _columns(panel, names)
+    kept = column[panel.system] >= 0
+    table = _tabled(panel, kept, column, len(names))
+    means, n_items = table.means, (table.counts > 0).sum(axis=0)
+    # The draws are those of the correlation where languages have no names: there both are of the same redrawn means.
+    rng = stream(seed, "decodability_ratings", panel.criterion, "", "")
+    boards = table.boards(rng) if len(table.sums) > 1 else None
+    rows = []
+    for at, name in enumerate(names):
+        keys: dict[str, Key] = {"criterion": panel.criterion, "rater": "", "system": name}
+        n_raters = len(np.unique(panel.rater[column[panel.system] == at]))
+        row = Row("decodability_ratings", keys, "mean_rating", float(means[at]), n_raters=n_raters)
+        row = replace(row, n_items=int(n_items[at]), note=_RATERS)
+        if boards is None or n_items[at] < 2:
+            rows.append(replace(row, note=joined("no interval: one item was rated", _RATERS)))
+            continue
+        low, high, lost = percentile_interval(boards[:, at], confidence=confidence)
+        ends: dict[str, Any] = {"low": low, "high": high, "confidence": confidence, "method": _OF_MEANS, "unit": "item"}
+        rows.append(replace(row, note=joined(_RATERS, _lost(lost)), **ends))
+    return rows
+
+
+def _lost(share: float) -> str:
+    return f"undefined in {100 * share:.2g} % of the replicates" if share else ""
+
+
+def _columns(panel: Panel, names: Sequence[str]) -> IntArray:
+    """Return the place of each of the panel's systems among names, -1 where it is not one of them."""
+    column = np.full(panel.n_systems, -1)
+    column[[panel.systems.index(name) for name in names]] = np.arange(len(names))
+    return column
 
 
 def _rows(
@@ -112,8 +160,7 @@ def _rows(
         reason = f"{len(names)} systems are named both in the outputs and in the ratings; an order needs three"
         return [Row("decodability_ratings", keys, "spearman", np.nan, undefined=reason)]
     x = without_dust(np.array([of_systems[name] for name in names]), largest=1.0)
-    column = np.full(panel.n_systems, -1)
-    column[[panel.systems.index(name) for name in names]] = np.arange(len(names))
+    column = _columns(panel, names)
     rows = []
     for rater in ["", *panel.raters] if panel.n_raters > 1 else [""]:
         kept = column[panel.system] >= 0
@@ -154,11 +201,10 @@ def _correlation(keys: Mapping[str, Key], x: FloatArray, table: _Means, confiden
         Row("decodability_ratings", keys, "n_systems", float(len(x)), note=note),
     ]
     if n_items > 1:
-        drawn = clusters(np.arange(n_items), np.arange(n_items), n_items)
-        boards = np.concatenate([table.of(weights) for weights in drawn.replicates(REPLICATES, rng)])
+        boards = table.boards(rng)
         rhos = row_spearman(np.broadcast_to(x, boards.shape), np.round(boards, 12))
         low, high, lost = percentile_interval(rhos, confidence=confidence)
-        note = joined(_VALIDATES, f"undefined in {100 * lost:.2g} % of the replicates" if lost else "")
+        note = joined(_VALIDATES, _lost(lost))
         ends = (low, high, confidence, _OVER_ITEMS, "item", n_items)
         rows.append(Row("decodability_ratings", keys, "spearman", found.value, *ends, note=note))
     return rows

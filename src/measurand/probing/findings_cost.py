@@ -101,7 +101,7 @@ def _sign(rows: _Cost) -> Finding:
         return asked.answer("not_applicable", f"Not applicable: {rows.why('prompt_tokens')}.")
     answers = [_sign_of(rows, language) for language in others]
     remedy = (
-        "Say the unit with every price of a language: tokens per character with the bytes per character beside them, "
+        "Say the unit with every price of a language: tokens per code point with the bytes per code point beside them, "
         "net of the template; for texts that say the same, tokens per text."
     )
     return asked.over(answers, remedies=dict.fromkeys(_WRONG, remedy), more=_MORE)
@@ -116,7 +116,7 @@ def _sign_of(rows: _Cost, language: str) -> Answer:
         if (row := rows.first_defined("prompt_tokens_parity", keys | {"per": per, "net_of_template": net})) is not None
     ]
     if len({row.keys["per"] for row in found}) < 2:
-        known = f"known per {found[0].keys['per']} alone" if found else "known by no unit"
+        known = f"known per {_unit(found[0])} alone" if found else "known by no unit"
         return Answer("undetermined", f"{language}: {known}; two units are needed.", _SOURCES, found)
     if not (sure := [row for row in found if _side(row)]):
         return _no_side(language, rows.base, found)
@@ -132,7 +132,7 @@ def _sign_of(rows: _Cost, language: str) -> Answer:
     ]
     if widths[0] is not None and widths[1] is not None:
         statement += (
-            f"; it has {short(widths[0].estimate)} bytes per character, {rows.base} {short(widths[1].estimate)}"
+            f"; it has {short(widths[0].estimate)} bytes per code point, {rows.base} {short(widths[1].estimate)}"
         )
     statement += "."
     if told is gross and net:
@@ -176,7 +176,12 @@ def _apart(found: Sequence[Row]) -> bool:
 
 
 def _rate(row: Row) -> str:
-    return f"{short(row.estimate)} per {row.keys['per']}"
+    return f"{short(row.estimate)} per {_unit(row)}"
+
+
+def _unit(row: Row) -> str:
+    """Return what the source is counted in, as readers have it."""
+    return "code point" if row.keys["per"] == "character" else str(row.keys["per"])
 
 
 def _told(found: Sequence[Row]) -> str:
@@ -185,7 +190,7 @@ def _told(found: Sequence[Row]) -> str:
     for row in found:
         net = " net of the template" if row.keys["net_of_template"] == "yes" else ""
         spread = f", {spread_of(row)}" if row.low is not None else ""
-        parts.append(f"per {row.keys['per']}{net} ({short(row.estimate)} times{spread})")
+        parts.append(f"per {_unit(row)}{net} ({short(row.estimate)} times{spread})")
     return listed(parts, most=3)
 
 
@@ -227,8 +232,9 @@ def _template_of(rows: _Cost, row: Row) -> Answer:
     if size is not None:
         statement += f", {short(size.estimate)} for every item"
     if gross is not None and net is not None:
-        per = row.keys["per"]
-        statement += f"; tokens per {per} are {short(gross.estimate)} with it and {short(net.estimate)} net of it"
+        statement += (
+            f"; tokens per {_unit(row)} are {short(gross.estimate)} with it and {short(net.estimate)} net of it"
+        )
     verdict: Verdict = "warn" if row.estimate > MOST_TEMPLATE else "pass"
     return Answer(verdict, f"{statement}.", where=[row, size, gross, net])
 
@@ -244,9 +250,10 @@ def _reasoning(rows: _Cost) -> Finding:
     remedy = "Compare systems on visible tokens, and report reasoning tokens apart: they are a setting of the system."
     if reasoning:
         most = max(reasoning.values(), key=lambda row: row.estimate)
+        upto = "" if len(reasoning) == 1 else f" ({most.keys['system']})"
         statement = (
             f"In {len(reasoning)} of {_systems(len(shares))} ({listed(list(reasoning))}) completion tokens hold "
-            f"reasoning, up to {share(most.estimate)} of them ({most.keys['system']})"
+            f"reasoning, {'up to ' * bool(upto)}{share(most.estimate)} of them{upto}"
         )
         where: list[Row | None] = list(reasoning.values())
         both = [one for one in completion if one in visible]

@@ -137,7 +137,8 @@ def _decodable_in(rows: Rows, language: str) -> Answer:
     if len(below) == n:
         who = "the outputs do not lie" if n == 1 else f"none of {n} systems lies"
         return _told("fail", language, f"{who} above both floors ({level}).", where)
-    told = f"{n - len(below)} of {n} systems lie above both floors, {scored(below)} not ({level})."
+    verb = "does" if len(below) == 1 else "do"
+    told = f"{n - len(below)} of {n} systems lie above both floors; {scored(below)} {verb} not ({level})."
     return _told("warn", language, told, where)
 
 

@@ -28,12 +28,12 @@ PAPER: Final = "Sakhawat 2026, arXiv 2609.29445"
 _NAMES: Final[Mapping[str, str]] = {
     "emoji": "emoji",
     "emoji_or_text": "emoji, those shown as text among them",
-    "non_ascii_grapheme": "graphemes with a character above U+007F",
+    "non_ascii_grapheme": "graphemes beyond ASCII",
     "grapheme": "graphemes",
     "word": "words",
-    "character": "characters",
+    "character": "code points",
     "byte": "bytes",
-    "non_ascii_character": "characters above U+007F",
+    "non_ascii_character": "code points beyond ASCII",
     "length": "units of length",
 }
 _NO_TEXTS: Final = "There are no texts in this table, only their lengths."

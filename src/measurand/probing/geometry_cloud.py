@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import sparse
 
-from measurand.data.ratings import natural_order
+from measurand.data.names import natural_order
 from measurand.data.vectors import Vectors
 from measurand.result import MeasurandError
 from measurand.stats.geometry import Points, compact, lengths

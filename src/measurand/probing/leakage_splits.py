@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import sparse
 
 from measurand.data.outputs import Outputs
-from measurand.data.ratings import natural_order
+from measurand.data.names import natural_order
 from measurand.data.text import TokenUnit
 from measurand.probing.token_counts import token_counts
 from measurand.stats import classes, leaked

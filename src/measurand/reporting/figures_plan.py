@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from measurand.reporting.figures_lines import CHARACTER, limits, name, point
 from measurand.reporting.figures_parts import ROW, Entry, legend, legend_rows
-from measurand.reporting.plan_view import Designed, Plan, cheapest, layout_words, money, panel_words
+from measurand.reporting.plan_view import Designed, Plan, cheapest, layout_words, panel_words
 from measurand.reporting.svg import (
     BLUE,
     GREEN,
@@ -24,8 +24,9 @@ from measurand.reporting.svg import (
     titled,
     to_svg,
 )
-from measurand.reporting.words import clean, distinct, plural
+from measurand.reporting.words import begin, clean, distinct, plural
 from measurand.result import Row, show_interval, show_number
+from measurand.sentences import money
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,6 +39,8 @@ _LOOK: Final = {
     "nested": (GREEN, "^"),
 }
 _TICKS: Final = (1, 2, 5)
+_FEWEST_TICKS: Final = 4
+_MOST_TICKS: Final = 9
 _MOST_COMPONENTS: Final = 40
 
 
@@ -77,21 +80,29 @@ def front(view: Plan, criterion: str = "") -> Plot:
         axes.grid(visible=True, axis="y")
         axes.set_axisbelow(True)
         axes.set_ylabel(view.letter, rotation=0, labelpad=8)
-        axes.set_xlabel("cost" if view.is_priced else "judgements", fontsize=8.5)
+        axes.set_xlabel(f"{'cost' if view.is_priced else 'judgements'}, logarithmic", fontsize=8.5)
         legend(drawing, rows, height)
         title = f"Cost against {view.letter}"
-        what = f"Each point is the cheapest panel for a {view.letter}, its line the {view.confidence} interval"
-        caption = f"{what}; the star is the panel as it is."
+        caption = _caption(view, has_points=bool(found), has_star=own is not None)
         if sure is not None:
             caption += " The diamond is the cheapest panel whose whole interval lies above the target."
         if promised:
             caption += (
                 " Hollow points on the dashed line are what the plug-in promises, which takes the spread of the "
-                "observed means for that of the systems."
+                "observed means for that of the systems; it has no interval."
             )
         description = f"{plural(len(found or promised), 'panel')} from cheap to dear; the table has the numbers."
         svg = to_svg(drawing, labels, name="front", title=titled(title, criterion), description=description)
-    return Plot(svg, title, caption)
+    return Plot(svg, title, caption.strip())
+
+
+def _caption(view: Plan, *, has_points: bool, has_star: bool) -> str:
+    """Return what the points and the star are, and their lines, of what is drawn."""
+    star = "the star is the panel as it is"
+    lines = f"lines, and the band that joins them, are {view.confidence} intervals for other items, systems and raters"
+    if has_points:
+        return f"Filled points are the cheapest panel for each {view.letter}; {f'{star}; ' * has_star}{lines}."
+    return f"{begin(star)}, its line the {view.confidence} interval for other items, systems and raters." * has_star
 
 
 def _fronts(view: Plan, criterion: str) -> tuple[list[Designed], list[Designed]]:
@@ -154,7 +165,10 @@ def _scale(axes: Axes, costs: Sequence[float]) -> None:
     low, high = low - room, high + room
     every = [m * 10.0**e for e in range(math.floor(low), math.ceil(high) + 1) for m in _TICKS]
     ticks = [one for one in every if low <= math.log10(one) <= high]
-    if len(ticks) > 9:
+    if len(ticks) < _FEWEST_TICKS:
+        ticks = [m * 10.0**e for e in range(math.floor(low), math.ceil(high) + 1) for m in range(1, 10)]
+        ticks = [one for one in ticks if low <= math.log10(one) <= high]
+    if len(ticks) > _MOST_TICKS:
         ticks = [one for one in ticks if abs(math.log10(one) - round(math.log10(one))) < 1e-9]
     axes.set_xlim(low, high)
     axes.set_xticks([math.log10(one) for one in ticks], [money(one) for one in ticks])
@@ -184,9 +198,12 @@ def same_cost(view: Plan, criterion: str = "") -> Plot:
             if row is not None and not row.undefined:
                 point(axes, row, y, colour=colour, marker=marker, size=8.0 if marker == "*" else 5.5)
             if other is not None and not other.undefined:
+                # A small star would be filled by its own edge.
+                size_of = 10.0 if marker == "*" else 6.5
                 axes.plot(
-                    [other.estimate], [y], color=colour, marker=marker, markersize=6.5, markerfacecolor="none", zorder=5
-                )
+                    [other.estimate], [y], color=colour, marker=marker, markersize=size_of, markerfacecolor="none",
+                    markeredgewidth=0.9, zorder=5,
+                )  # fmt: skip
         axes.axvline(target, color=INK, linewidth=1.0, linestyle=":", zorder=2)
         axes.text(
             target, 1.02, f"target {show_number(target)}", transform=axes.get_xaxis_transform(), ha="center",
@@ -197,7 +214,10 @@ def same_cost(view: Plan, criterion: str = "") -> Plot:
         axes.spines["left"].set_visible(False)
         axes.set_xlabel(view.letter, fontsize=8.5)
         title = "What the same money buys"
-        caption = f"Filled points are {view.letter} by the unbiased estimate with its {view.confidence} interval."
+        caption = (
+            f"Filled points are {view.letter} by the unbiased estimate, lines its {view.confidence} interval for other "
+            "items, systems and raters."
+        )
         if has_plugin:
             caption += " Hollow ones are what the plug-in promises."
         description = f"{view.letter} of {plural(len(shown), 'panel')} that cost the same; the table has the numbers."
@@ -242,7 +262,10 @@ def error_shares(view: Plan, criterion: str = "") -> Plot:
         axes.spines["left"].set_visible(False)
         axes.set_xlabel("share of the error of differences, %", fontsize=8.5)
         title = "What the error is made of"
-        caption = "Shares of the error variance at the design's own sizes, with their intervals, largest first."
+        caption = (
+            f"Shares of the error variance at the design's own sizes, largest first; lines are {view.confidence} "
+            "intervals for other levels of every facet."
+        )
         if len(every) > len(shown):
             caption += f" Shown are the first {len(shown)} of {len(every)}."
         first = shown[0]
@@ -267,6 +290,8 @@ def missing(view: Plan, figure: str, criterion: str) -> str:
     """Return why a figure cannot be drawn, blank if it can."""
     if figure == "error_shares":
         return "" if _shares(view, criterion) else "it needs the analysis plan of a design with other facets"
+    if view.formula:
+        return "it needs the analysis plan of a panel of items, systems and raters"
     if figure == "same_cost":
         return "" if len(_bought(view, criterion)) > 1 else "it needs the analysis plan with what the same cost buys"
     return (

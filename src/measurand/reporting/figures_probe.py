@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from measurand.reporting.figures_lines import CHARACTER, limits, look, name, point, spread
 from measurand.reporting.figures_parts import ROW, Entry, legend, legend_rows
 from measurand.reporting.probe_view import Probe, best_first, is_main
-from measurand.reporting.svg import BLUE, GRID, INK, MUTED, WIDTH, Labels, Plot, style, to_svg
+from measurand.reporting.svg import BLUE, INK, MUTED, WIDTH, Labels, Plot, style, to_svg
 from measurand.reporting.words import called, clean, distinct, plural
 from measurand.result import Key, Row, show_number
 
@@ -226,11 +226,13 @@ def _lines(axes: Axes, labels: Labels, of: dict[str, list[Row]], tall: float, si
         colour, _, _ = look(place)
         x = math.log2(max(float(row.keys["n_train"]) for row in rows))
         width = math.log2(sizes[-1] / sizes[0]) or 1.0
-        axes.plot([x, x + 0.05 * width], [end, y], color=GRID, linewidth=0.7, clip_on=False, zorder=1)
-        axes.text(x + 0.06 * width, y, labels.put(called(text), size), color=colour, fontsize=8, va="center")
-    shown: list[float] = []
-    for one in sizes:
-        if not shown or math.log2(one / shown[-1]) > math.log2(sizes[-1] / sizes[0]) / 5:
+        # A line of the curve's colour leads to its name: names in light colours could not be read.
+        axes.plot([x, x + 0.05 * width], [end, y], color=colour, linewidth=0.7, clip_on=False, zorder=1)
+        axes.text(x + 0.06 * width, y, labels.put(called(text), size), fontsize=8, va="center")
+    # The ends first: what the last doubling gained is told of the largest number.
+    shown = [sizes[0], sizes[-1]]
+    for one in sizes[1:-1]:
+        if all(abs(math.log2(one / other)) > math.log2(sizes[-1] / sizes[0]) / 6 for other in shown):
             shown.append(one)
     axes.set_xticks([math.log2(one) for one in shown], [show_number(one) for one in shown])
 

@@ -25,7 +25,7 @@ from measurand.reporting.svg import (
     to_svg,
 )
 from measurand.reporting.view import View
-from measurand.reporting.words import FACETS, STATISTIC, called, clean, distinct, plural, show_estimate, show_p
+from measurand.reporting.words import FACETS, STATISTIC, called, clean, distinct, plural, show_p, show_rounded
 from measurand.result import Key, Row, show_number
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 #: Protocols and instruments that a figure has a line for, languages that it has a panel for, systems that it names.
 MOST_LINES: Final = 24
 _MOST_PANELS: Final = 3
+#: Room for names right of a panel, as a share of the figure, and their letters: of one, two or three panels.
+_ROOM: Final = ((0.26, 22), (0.165, 11), (0.135, 8))
 _MOST_NAMED: Final = 24
 _LONGEST: Final = 40
 #: Ticks of an axis of shares of a range, and its ends.
@@ -219,10 +221,10 @@ def decodability_ratings(view: View, criterion: str) -> Plot:
         labels = Labels()
         drawing = Figure(figsize=(WIDTH, height))
         for place, (language, rows) in enumerate(shown.items()):
-            side = 0.26 if len(shown) == 1 else 0.12
+            side, letters = _ROOM[len(shown) - 1]
             box = (0.085 + place * share * 0.93, below / height, share * 0.93 - side - 0.02, tall / height)
             axes = drawing.add_axes(box)
-            _scatter(axes, labels, ratings, rows, tall, 22 if len(shown) == 1 else 11)
+            _scatter(axes, labels, ratings, rows, tall, letters)
             axes.set_xlabel("mean rating", fontsize=8.5)
             if place == 0:
                 axes.set_ylabel("decodability (macro-F1)", fontsize=8.5)
@@ -231,10 +233,12 @@ def decodability_ratings(view: View, criterion: str) -> Plot:
                 axes.text(0, 1 + 0.24 / tall, labels.put(called(language), 24), transform=axes.transAxes, fontsize=9)
             if rho:
                 axes.text(0, 1 + 0.08 / tall, rho, transform=axes.transAxes, fontsize=8, color=MUTED)
+        both = any(_ends(ratings[row.keys["system"]]) for rows in shown.values() for row in rows)
+        lines = "lines: intervals, items redrawn, these raters" if both else "line: interval, items redrawn"
         caption = (
-            "A point is a system: its mean rating, and how well the labels can be told from its outputs (line: "
-            "interval, items redrawn). What people like and what survives of the labels are two things; a correlation "
-            "over a handful of systems is no more than a hint."
+            f"A point is a system: its mean rating, and how well the labels can be told from its outputs ({lines}). "
+            "What people like and what survives of the labels are two things; a correlation over a handful of systems "
+            "is no more than a hint."
         )
         caption += shown_of(len(shown), len(boards), "languages")
         description = f"{plural(most, 'system')}; the table has the numbers."
@@ -249,12 +253,19 @@ def _rho(view: View, criterion: str, language: Key) -> str:
     row = next((one for one in rows if one.p is not None), rows[0] if rows else None)
     if row is None:
         return ""
-    return f"Spearman's rho {show_estimate(row)}" + (f", p {show_p(row.p)}" if row.p is not None else "")
+    # Two decimals, as the table has them: the interval over systems would leave one.
+    return f"Spearman's rho {show_rounded(row.estimate, 0.1)}" + (f", p {_told(row.p)}" if row.p is not None else "")
+
+
+def _told(p: float) -> str:
+    """Return a p value with its sign."""
+    return text if (text := show_p(p)).startswith("<") else f"= {text}"
 
 
 def _ratings(view: View, criterion: str) -> dict[Key, Row]:
     """Return the mean rating of each system."""
-    found = view.defined(criterion, "leave_one_rater_out", "mean", {"left_out": ""})
+    found = view.defined(criterion, "decodability_ratings", "mean_rating", {"rater": ""})
+    found = found or view.defined(criterion, "leave_one_rater_out", "mean", {"left_out": ""})
     found = found or view.defined(criterion, "length", "mean_rating", {"rater": ""})
     return {row.keys["system"]: row for row in found}
 
@@ -269,12 +280,21 @@ def _boards(view: View, criterion: str) -> dict[Key, list[Row]]:
     return {language: rows for language, rows in out.items() if len(rows) > 1}
 
 
+def _ends(row: Row) -> list[float]:
+    """Return the ends of an interval that can be drawn, none if it has none."""
+    ends = [end for end in (row.low, row.high) if end is not None and math.isfinite(end)]
+    return ends if len(ends) == 2 else []
+
+
 def _scatter(axes: Axes, labels: Labels, ratings: dict[Key, Row], rows: Sequence[Row], tall: float, most: int) -> None:
     axes.grid(visible=True, color=GRID)
     for row in rows:
-        x = ratings[row.keys["system"]].estimate
-        if row.low is not None and row.high is not None and math.isfinite(row.low) and math.isfinite(row.high):
-            axes.plot([x, x], [row.low, row.high], color=MUTED, linewidth=1.0, zorder=2)
+        rating = ratings[row.keys["system"]]
+        x = rating.estimate
+        if ends := _ends(row):
+            axes.plot([x, x], ends, color=MUTED, linewidth=1.0, zorder=2)
+        if ends := _ends(rating):
+            axes.plot(ends, [row.estimate, row.estimate], color=MUTED, linewidth=1.0, zorder=2)
         axes.plot([x], [row.estimate], color=BLUE, marker="o", markersize=5.5, zorder=3)
     if len(rows) > _MOST_NAMED:
         return

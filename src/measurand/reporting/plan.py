@@ -10,10 +10,10 @@ from typing import Final
 from measurand.reporting import plan_designs, plan_facets
 from measurand.reporting.blocks import Block, Bullets, Part, Section, Terms, Text
 from measurand.reporting.plan_designs import in_words, over_criteria
-from measurand.reporting.plan_view import Designed, Plan, cheapest, money
-from measurand.reporting.words import begin, called, clean, joined, plural, shorten
+from measurand.reporting.plan_view import Designed, Plan, cheapest
+from measurand.reporting.words import begin, called, clean, joined, plural, shorten, show_estimate
 from measurand.result import Row, show_interval, show_number
-from measurand.sentences import share, short, spread_of
+from measurand.sentences import money, share, short, spread_of
 
 #: Up to so many criteria have figures, and up to so many their own tables.
 MOST_WITH_FIGURES: Final = 4
@@ -66,7 +66,7 @@ def lead(view: Plan) -> list[str]:
         return _of_many(view)
     criterion = view.criteria[0]
     if fault := view.fault(criterion):
-        return [f"Nothing can be planned from these ratings: {clean(fault)}."]
+        return [f"Nothing can be planned from these ratings ({clean(fault)})."]
     return [one for one in (_reached(view, criterion), _sure_of(view, criterion), _found(view, criterion)) if one]
 
 
@@ -92,7 +92,7 @@ def _reached(view: Plan, criterion: str) -> str:
 
 
 def _price(design: Designed) -> str:
-    return money(design.cost)
+    return design.price
 
 
 def _sure_of(view: Plan, criterion: str) -> str:
@@ -115,11 +115,20 @@ def _sure_of(view: Plan, criterion: str) -> str:
     if own is not None and before is not None and before.estimate > 0 and others:
         best = min(others, key=lambda one: one.rows["error_variance"].estimate)
         saved = max(1 - best.rows["error_variance"].estimate / before.estimate, 0.0)
-        bought = f"{in_words(best)}, would have {share(saved)} less error"
         if saved < _NOTHING:
-            bought = "no panel of another layout would have less error"
-        said.append(f"for what this panel cost ({_price(own)}), {bought}")
+            bought = ", no panel of another layout would have less error"
+        elif _is_no_better(view, criterion):
+            bought = f" no panel of another layout would have much less error ({share(saved)}: {in_words(best)})"
+        else:
+            bought = f", {in_words(best)}, would have {share(saved)} less error"
+        said.append(f"for what this panel cost ({_price(own)}){bought}")
     return f"{begin('; '.join(said))}." if said else ""
+
+
+def _is_no_better(view: Plan, criterion: str) -> bool:
+    """Say whether the finding of layouts says that no other is worth a change."""
+    found = [one for one in view.result.findings if one.id == "layout-pays" and one.criterion == criterion]
+    return bool(found) and found[0].verdict == "pass"
 
 
 def _found(view: Plan, criterion: str) -> str:
@@ -129,7 +138,7 @@ def _found(view: Plan, criterion: str) -> str:
     power = f"{100 * float(view.settings('power').get('power', 0.8)):g} %"
     ends = f" ({spread_of(least)})" if spread_of(least) else ""
     said = (
-        f"Two systems must differ by {short(least.estimate)}{ends} for this panel to find it with "
+        f"Two systems must differ by {show_estimate(least)}{ends} for this panel to find it with "
         f"{power} power, items and raters being random"
     )
     designs = view.designs(criterion, "", analysis="power")
@@ -196,7 +205,7 @@ def _of_facets(view: Plan) -> list[str]:
     rows = [(row, name) for name in view.criteria if (row := view.first(name, "plan", "g")) is not None]
     known = [(row, name) for row, name in rows if not row.undefined]
     if not known:
-        return [f"Nothing can be planned from these ratings: {clean(row.undefined)}." for row, _ in rows[:1]]
+        return [f"Nothing can be planned from these ratings ({clean(row.undefined)})." for row, _ in rows[:1]]
     g, criterion = min(known, key=lambda one: one[0].estimate)
     where = f"For {_name(criterion)}, the least reliable of {len(view.criteria)} criteria, " * (len(view.criteria) > 1)
     said = [begin(f"{where}G is {_ranged(g)} with this design's levels, where {view.wanted} is wanted.")]
@@ -209,11 +218,11 @@ def _of_facets(view: Plan) -> list[str]:
     enough = [row for row in needed if not math.isinf(row.estimate)]
     ways = [_way(row, sizes) for row in enough if show_number(row.estimate) != sizes.get(str(row.keys["component"]))]
     if ways:
-        is_reached = g.estimate >= float(view.asked("target", 0.8))
-        start = (
-            "By the estimate fewer levels of one facet would do" if is_reached else "One facet alone would be enough"
-        )
-        said.append(f"{start}, the others as they are: {'; '.join(ways)}.")
+        target = float(view.asked("target", 0.8))
+        is_sure = g.low is not None and g.low >= target
+        start = "one facet alone would be enough" if g.estimate < target else "fewer levels of one facet would do"
+        doubt = "" if is_sure or g.estimate < target else f", though the interval reaches below {view.wanted} even now"
+        said.append(f"By the estimate {start}, the others as they are{doubt}: {'; '.join(ways)}.")
     elif needed and not enough:
         said.append(f"No single facet brings it to {view.wanted}, however many levels it has.")
     return said
@@ -225,7 +234,7 @@ def _way(row: Row, sizes: dict[str, str]) -> str:
 
 
 def _ranged(row: Row) -> str:
-    return f"{short(row.estimate)} {show_interval(row)}".rstrip()
+    return f"{show_estimate(row)} {show_interval(row)}".rstrip()
 
 
 _Step = tuple[str, str, Callable[[Plan, str], list[Block]]]
@@ -236,6 +245,7 @@ def _steps(view: Plan, *, with_figures: bool) -> Sequence[_Step]:
         return (
             ("projections", "How reliable the design is, and would be", plan_facets.projections),
             ("levels", "What the target takes", plan_facets.levels),
+            ("sizes", "What the target costs", plan_facets.sizes),
             (
                 "components",
                 "What the ratings depend on",
@@ -363,8 +373,9 @@ _WORDS_OF_FACETS: Final = (
     ("interval", "the range that the data are compatible with, at the level stated, with new levels of every facet"),
 )
 _METHODS_OF_FACETS: Final = (
-    "Components from expected mean squares of the balanced design, all facets random but those named as fixed; error "
-    "at other sizes: Brennan 2001, Generalizability Theory, chapters 3 to 5.",
+    "Components from expected mean squares where every cell has a rating, else by Henderson's first method (Henderson "
+    "1953, Biometrics 9, 226-252), all facets random but those named as fixed; error of the design as it was rated and "
+    "at other sizes: Brennan 2001, Generalizability Theory, chapters 3 to 5 and 7.",
     "Intervals: draws of generalised pivotal quantities of the mean squares; Weerahandi 1993, Journal of the American "
     "Statistical Association 88, 899-905.",
 )

@@ -8,10 +8,10 @@ from typing import Final
 from measurand.reporting import cells, figures_plan
 from measurand.reporting.blocks import Block, Cell, Column, Fold, Image, Table, Text, name_cell
 from measurand.reporting.cells import Remarks, without_empty
-from measurand.reporting.plan_view import Designed, Plan, layout_words, money, panel_words, per_item
+from measurand.reporting.plan_view import Designed, Plan, layout_words, panel_words, per_item
 from measurand.reporting.words import ESTIMATOR, FACETS, begin, clean, plural
 from measurand.result import Row, show_number
-from measurand.sentences import share
+from measurand.sentences import money, share
 
 #: Estimators whose designs stand beside those of the unbiased one, folded away.
 _REST: Final = ("reml", "plugin")
@@ -19,6 +19,10 @@ _PLUGIN: Final = (
     "The plug-in takes the spread of the observed means for that of the systems, errors and all, so that it promises "
     "too much."
 )
+#: What intervals generalise over, where all of a table do.
+_INTERVALS: Final = "Intervals are for other items, systems and raters of this kind."
+#: Powers above this are shown as more than it: their last digits say nothing.
+_CERTAIN: Final = 0.999
 
 
 def designs(view: Plan, criterion: str) -> list[Block]:
@@ -51,14 +55,37 @@ def designs(view: Plan, criterion: str) -> list[Block]:
         Column("Panel to be sure"),
     ]
     said = (
-        f"The cheapest panel of each layout whose {view.letter} reaches {_target(view)} by the estimate, with the "
-        f"{view.confidence} range of what it would cost were the components known, and the cheapest whose interval "
-        "lies above it: that one is sure. A panel that is cheap by the estimate alone is a bet: “reached in” is the "
-        "share of what the first ratings leave possible in which it reaches the target."
+        f"The cheapest panel of each layout whose {view.letter} is {_target(view)} or more by the estimate; below its "
+        f"cost the {view.confidence} range of what it would take if the components were known."
     )
-    notes = [*_why_none("By the estimate", by_estimate), *_why_none("To be sure", list(sure.values()))]
+    if any(one.is_there for one in by_estimate):
+        said += (
+            " A panel that is cheap by the estimate alone is a bet: “reached in” is the share of what the first "
+            "ratings leave possible in which it reaches the target."
+        )
+    if any(one.is_there for one in sure.values()):
+        said += (
+            f" Beside it stands the cheapest panel that is sure: the lower end of its interval of {view.letter} is "
+            f"{_target(view)} or more."
+        )
+    notes = [*_open_ends(view, rows, list(sure.values())), _INTERVALS]
+    notes += [*_why_none("By the estimate", by_estimate), *_why_none("To be sure", list(sure.values()))]
     table = without_empty(f"Cheapest panels for {view.wanted}", columns, rows, notes)
     return [Text(said), table, *_other_estimators(view, criterion)]
+
+
+def _open_ends(view: Plan, rows: Sequence[Sequence[Cell]], sure: Sequence[Designed]) -> list[str]:
+    """Return what a range without an upper end, and one of the cost to be sure, stand for."""
+    said = []
+    if any("∞" in line[1].small for line in rows):
+        said.append(f"∞: perhaps no panel of this layout within {view.bounds} would do.")
+    if any(" to " in one.price or " or more" in one.price for one in sure):
+        said.append(
+            "The cost to be sure has a range where the draws, of which there are only so many, leave it open; the "
+            "panel beside it is that of the dearer end, or the cheapest that does by the draws as they are if there "
+            "is no such end."
+        )
+    return said
 
 
 def _why_none(start: str, found: Sequence[Designed]) -> list[str]:
@@ -90,7 +117,9 @@ def _range(row: Row) -> str:
 def _cost(design: Designed | None) -> Cell:
     if design is None or not design.is_there:
         return Cell("–", title="" if design is None else clean(design.undefined))
-    return Cell(money(design.cost))
+    # From one end to the other: the second line is below the first, since a table has no room for both in one.
+    low, _, rest = design.price.partition(" ")
+    return Cell(low, rest)
 
 
 def _panel(design: Designed | None, *, with_judgements: bool = True) -> Cell:
@@ -120,19 +149,20 @@ def _other_estimators(view: Plan, criterion: str) -> list[Block]:
     for name in names:
         found = view.designs(criterion, "estimate", name)
         notes += _why_none(f"By {ESTIMATOR.get(name, name)}", found)
-        for one in found:
-            rows.append(
-                [
-                    Cell(ESTIMATOR.get(name, name)),
-                    Cell(layout_words(one.layout)),
-                    _cost(one),
-                    _panel(one),
-                    cells.estimate(one.coefficient),
-                    _reached(one),
-                ]
-            )
+        rows += [
+            [
+                Cell(ESTIMATOR.get(name, name)),
+                Cell(layout_words(one.layout)),
+                _cost(one),
+                _panel(one),
+                cells.estimate(one.coefficient),
+                _reached(one),
+            ]
+            for one in found
+            if one.is_there
+        ]
     if not rows:
-        return []
+        return [Text(note, small=True) for note in notes]
     columns = [Column("Estimator"), Column("Layout"), Column("Cost", is_number=True), Column("Panel")]
     columns += [Column(view.letter, is_number=True), Column("Reached in, %", is_number=True)]
     said = _PLUGIN if "plugin" in names else ""
@@ -149,6 +179,7 @@ def same_cost(view: Plan, criterion: str, *, with_figure: bool = True) -> list[B
     if own is None or not others:
         return []
     remarks = Remarks()
+    remarks.say(_INTERVALS)
     rows = [_bought(view, criterion, one, own, remarks) for one in (own, *others)]
     columns = [
         Column("Layout"),
@@ -163,16 +194,35 @@ def same_cost(view: Plan, criterion: str, *, with_figure: bool = True) -> list[B
     what = "differences between systems" if view.letter == "G" else "the systems' levels"
     said = (
         "The panel as it was rated, and of each layout the one with the least error that costs no more. The error "
-        f"variance is that of {what}. More raters with fewer items each often buy less error: what one rater thinks of "
-        "a system is the same on every item, and only other raters average it out."
+        f"variance is that of {what}. {_on_raters(own, others)}"
     )
-    table = without_empty("What the same money buys", columns, rows, remarks.all())
+    table = _uncosted(view, without_empty("What the same money buys", columns, rows, remarks.all()))
     drawn = (
         []
         if figures_plan.missing(view, "same_cost", criterion) or not with_figure
         else [Image(figures_plan.same_cost(view, criterion))]
     )
     return [Text(said), table, *drawn]
+
+
+def _on_raters(own: Designed, others: Sequence[Designed]) -> str:
+    """Return why more raters often buy less error, and whether they do here."""
+    there = [(row.estimate, one) for one in others if (row := one.rows.get("error_variance")) is not None]
+    before = own.rows.get("error_variance")
+    if before is None or not there:
+        return ""
+    error, best = min(there, key=lambda one: one[0])
+    why = "what one rater thinks of a system is the same on every item, and only other raters average it out"
+    if error < before.estimate and best.sizes[0] > own.sizes[0]:
+        return f"More raters with fewer items each buy less error here: {why}."
+    return f"Often more raters with fewer items each buy less error, since {why}. Here they do not."
+
+
+def _uncosted(view: Plan, table: Table) -> Table:
+    """Return a table without its costs where they are the judgements that it has already."""
+    kept = [at for at, column in enumerate(table.columns) if view.is_priced or column.text != "Cost"]
+    return Table(table.caption, [table.columns[at] for at in kept], [[row[at] for at in kept] for row in table.rows],
+                 table.notes)  # fmt: skip
 
 
 def _bought(view: Plan, criterion: str, one: Designed, own: Designed, remarks: Remarks) -> list[Cell]:
@@ -212,20 +262,18 @@ def front(view: Plan, criterion: str, *, with_figure: bool = True) -> list[Block
     by = {name: found for name, found in by.items() if found}
     if not by:
         return []
-    said = (
-        f"The cheapest panel of any layout for each {view.letter}: nothing within {view.bounds} is both cheaper and "
-        "better. Where the curve grows flat, the last hundredths are dear."
-    )
-    blocks: list[Block] = [Text(said)]
     unbiased = view.unbiased(criterion)
+    said = f"The cheapest panel of any layout for each {view.letter}: nothing within {view.bounds} is both cheaper and "
+    said += "better. Where the curve grows flat, the last hundredths are dear."
+    is_drawn = with_figure and not figures_plan.missing(view, "front", criterion)
     if unbiased not in by:
-        blocks.append(
-            Text(
-                f"By the unbiased estimate no panel has a {view.letter} above 0, so that there is no such curve; what "
-                f"other estimators promise is folded away below. {_PLUGIN}"
-            )
+        hollow = "drawn hollow, and " * is_drawn
+        said = (
+            f"By the unbiased estimate no panel has a {view.letter} above 0, so that there is no curve of what each "
+            f"{view.letter} costs; what other estimators promise is {hollow}folded away below. {_PLUGIN}"
         )
-    if with_figure and not figures_plan.missing(view, "front", criterion):
+    blocks: list[Block] = [Text(said)]
+    if is_drawn:
         blocks.append(Image(figures_plan.front(view, criterion)))
     for name, found in by.items():
         table = _front_table(view, found, ESTIMATOR.get(name, name), with_estimator=name != unbiased)
@@ -257,7 +305,8 @@ def _front_table(view: Plan, found: Sequence[Designed], estimator: str, *, with_
     columns = [Column(f"{view.letter} wanted", is_number=True), Column("Layout"), Column("Panel")]
     columns += [Column(words, is_number=True) for words in ("Judgements", "Cost", view.letter)]
     caption = f"Cost against {view.letter}{f', {estimator}' if with_estimator else ''}"
-    return without_empty(caption, columns, rows, [])
+    has_intervals = any(row[-1].small for row in rows)
+    return _uncosted(view, without_empty(caption, columns, rows, [_INTERVALS] * has_intervals))
 
 
 def power(view: Plan, criterion: str) -> list[Block]:
@@ -269,6 +318,10 @@ def power(view: Plan, criterion: str) -> list[Block]:
     wanted = f"{100 * float(settings.get('power', 0.8)):g} %"
     difference = settings.get("difference")
     remarks = Remarks()
+    remarks.say(
+        "Intervals say how well the first ratings tell the error, for other items of this kind and, in the first line, "
+        "other raters."
+    )
     rows = []
     for row in smallest:
         error = view.first(criterion, "power", "standard_error", {"unit": row.unit})
@@ -282,7 +335,7 @@ def power(view: Plan, criterion: str) -> list[Block]:
                 cells.estimate(error),
                 Cell("–" if row.df2 is None else show_number(round(row.df2, 1))),
                 cells.estimate(row),
-                cells.estimate(found),
+                _powered(found),
             ]
         )
     columns = [
@@ -305,6 +358,11 @@ def power(view: Plan, criterion: str) -> list[Block]:
     return [Text(said), *beside, table, *_finding_it(view, criterion, wanted)]
 
 
+def _powered(row: Row | None) -> Cell:
+    """Return the cell of a power."""
+    return Cell(f"> {_CERTAIN}") if row is not None and row.estimate > _CERTAIN else cells.estimate(row)
+
+
 def _finding_it(view: Plan, criterion: str, wanted: str) -> list[Block]:
     found = view.designs(criterion, "", analysis="power")
     if not found:
@@ -316,7 +374,7 @@ def _finding_it(view: Plan, criterion: str, wanted: str) -> list[Block]:
         if not one.is_there:
             remarks.say(f"{begin(clean(one.undefined))}.")
         reached = one.rows.get("power")
-        row = [Cell(layout_words(one.layout)), _cost(one), _panel(one), cells.estimate(reached)]
+        row = [Cell(layout_words(one.layout)), _cost(one), _panel(one), _powered(reached)]
         rows.append(row)
     if not any(one.is_there for one in found):
         return [Text(f"No layout within {view.bounds} finds a difference of {difference} with {wanted} power.")]

@@ -1,13 +1,25 @@
-"""A design of other facets: its components, its reliability at sizes asked for, how many levels the target takes."""
+"""A design of other facets: its components, its reliability at other sizes, and what the target takes and costs."""
 
 from __future__ import annotations
+
+from typing import Final
 
 from measurand.reporting import cells, figures_plan
 from measurand.reporting.blocks import Block, Cell, Column, Image, Text, name_cell
 from measurand.reporting.cells import Remarks, without_empty
 from measurand.reporting.plan_view import Plan
-from measurand.reporting.words import clean, shorten
+from measurand.reporting.words import clean, joined, shorten
 from measurand.result import Row, show_number
+from measurand.sentences import price
+
+#: Why sizes are there, in the order of the table.
+_BASES: Final = {
+    "as_rated": "as it is",
+    "estimate": "cheapest by the estimate",
+    "lower_limit": "cheapest to be sure",
+    "same_cost": "best for the same money",
+    "front": "cheapest for G",
+}
 
 
 def components(view: Plan, criterion: str, *, with_figure: bool = True) -> list[Block]:
@@ -18,6 +30,7 @@ def components(view: Plan, criterion: str, *, with_figure: bool = True) -> list[
     shares = {row.keys["component"]: row for row in view.rows(criterion, "plan", "error_share")}
     remarks = Remarks()
     rows = []
+    remarks.say(_intervals(view))
     for row in every:
         remarks.see(row)
         part = shares.get(row.keys["component"])
@@ -42,13 +55,17 @@ def components(view: Plan, criterion: str, *, with_figure: bool = True) -> list[
 
 def projections(view: Plan, criterion: str) -> list[Block]:
     """Return G and Phi at the design's own sizes and at those asked for."""
-    every = view.rows(criterion, "plan", "g")
+    # What a search for sizes found has a target, or a basis of its own.
+    every = [row for row in view.rows(criterion, "plan", "g") if row.keys.get("basis", "") in ("", "as_rated")]
     if not every or all(row.undefined for row in every):
         return []
     remarks = Remarks()
     rows = []
+    remarks.say(_intervals(view))
     for place, row in enumerate(every):
-        phi = view.first(criterion, "plan", "phi", {"at": row.keys["at"]})
+        phi = view.first(
+            criterion, "plan", "phi", {"at": row.keys["at"], "basis": row.keys.get("basis", ""), "target": ""}
+        )
         remarks.see(row)
         own = "as it is" if place == 0 else "projected"
         rows.append([Cell(_sizes(row), own, is_name=True), cells.estimate(row), cells.estimate(phi)])
@@ -61,8 +78,68 @@ def projections(view: Plan, criterion: str) -> list[Block]:
     return [Text(said), without_empty("Reliability by size", columns, rows, remarks.all())]
 
 
+def _intervals(view: Plan) -> str:
+    """Return what the intervals of a design generalise over."""
+    fixed = [shorten(one) for one in view.asked("fixed") or []]
+    return f"Intervals are for other levels of every facet{f' but {joined(fixed)}' if fixed else ''}."
+
+
 def _sizes(row: Row) -> str:
     return clean(row.keys["at"]).replace("=", " ")
+
+
+def sizes(view: Plan, criterion: str) -> list[Block]:
+    """Return the cheapest sizes that reach the target, what the same money buys, and the front of costs."""
+    every = [row for row in view.rows(criterion, "plan", "cost") if row.keys.get("basis", "") in _BASES]
+    if not every:
+        return []
+    every.sort(key=lambda row: list(_BASES).index(str(row.keys["basis"])))
+    remarks = Remarks()
+    rows = []
+    remarks.say(_intervals(view))
+    for row in every:
+        remarks.see(row)
+        basis = str(row.keys["basis"])
+        what = _BASES[basis] + (f" {show_number(float(row.keys['target']))}" if basis == "front" else "")
+        if row.undefined:
+            rows.append([Cell(what), Cell("none"), Cell(""), Cell(""), Cell(""), Cell("")])
+            continue
+        g, reached, ratings = (
+            view.first(criterion, "plan", name, row.keys) for name in ("g", "probability_reached", "n_judgements")
+        )
+        remarks.hold(g, "G")
+        rows.append(
+            [
+                Cell(what),
+                Cell(price(row)),
+                Cell(_sizes(row)),
+                Cell("–" if ratings is None else show_number(ratings.estimate)),
+                cells.estimate(g),
+                cells.share(reached) if reached is not None else Cell(""),
+            ]
+        )
+    columns = [
+        Column("Sizes"),
+        Column("Cost", is_number=True),
+        Column("Levels of each facet"),
+        Column("Ratings", is_number=True),
+        Column("G", is_number=True),
+        Column("Reached in, %", is_number=True),
+    ]
+    needed = view.first(criterion, "plan", "cost_needed")
+    if needed is not None and needed.note:
+        remarks.say(f"{needed.note[:1].upper()}{needed.note[1:]}.")
+    said = (
+        f"Complete designs of other sizes, where one of each costs: {_costs(view)}. The cheapest by the estimate is a "
+        "bet: “reached in” is the share of what these ratings leave possible in which it reaches the target. To be "
+        f"sure, the lower end of the interval of G is {show_number(float(view.asked('target', 0.8)))} or more."
+    )
+    return [Text(said), without_empty(f"Cheapest sizes for {view.wanted}", columns, rows, remarks.all())]
+
+
+def _costs(view: Plan) -> str:
+    told = [f"{clean(name)} {show_number(float(cost))}" for name, cost in (view.asked("costs") or {}).items() if cost]
+    return joined(told) or "judgement 1"
 
 
 def levels(view: Plan, criterion: str) -> list[Block]:
@@ -74,6 +151,7 @@ def levels(view: Plan, criterion: str) -> list[Block]:
     sizes = {} if here is None else sizes_of(here)
     remarks = Remarks()
     rows = []
+    remarks.say(_intervals(view))
     for row in every:
         facet = str(row.keys["component"])
         text = "no number" if row.estimate == float("inf") else show_number(row.estimate)

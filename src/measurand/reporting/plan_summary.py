@@ -7,7 +7,7 @@ from typing import Final
 
 from measurand.reporting.answers import short_name
 from measurand.reporting.plan_designs import in_words
-from measurand.reporting.plan_view import Designed, Plan, cheapest, layout_words, money, panel_words
+from measurand.reporting.plan_view import Designed, Plan, cheapest, layout_words, panel_words
 from measurand.reporting.scores_summary import table
 from measurand.reporting.view import counts
 from measurand.reporting.words import MARK, VERDICTS, WORD, called, plural, show_estimate
@@ -65,7 +65,7 @@ def _same_cost(view: Plan, criterion: str, width: int) -> list[str]:
 
 
 def _cost(design: Designed | None) -> str:
-    return "–" if design is None or not design.is_there else money(design.cost)
+    return "–" if design is None or not design.is_there else design.price
 
 
 def _panel(design: Designed | None) -> str:
@@ -125,8 +125,11 @@ def _facets(view: Plan, width: int) -> list[str]:
         lines = table(["criterion", "G", "interval"], rows, width, numbers=(1, 2))
         return lines + ([f"… and {more} more criteria"] if more > 0 else [])
     rows = []
-    for row in view.rows(criterion, "plan", "g")[:_MOST]:
-        phi = view.first(criterion, "plan", "phi", {"at": row.keys["at"]})
+    # What a search for sizes found has a target, or a basis of its own.
+    own = [row for row in view.rows(criterion, "plan", "g") if row.keys.get("basis", "") in ("", "as_rated")]
+    for row in own[:_MOST]:
+        keys = {"at": row.keys["at"], "basis": row.keys.get("basis", ""), "target": ""}
+        phi = view.first(criterion, "plan", "phi", keys)
         rows.append([str(row.keys["at"]).replace("=", " "), *_number(row), *_number(phi)])
     lines = table(["levels", "G", "interval", "Phi", "interval"], rows, width, numbers=(1, 2, 3, 4))
     shares = [row for row in view.rows(criterion, "plan", "error_share") if not row.undefined]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from typing import Any, Final
 
 from measurand.reporting.words import plural
 from measurand.result import Key, Result, Row, show_number
+from measurand.sentences import price
 
 #: Who rates what, as tables have it.
 LAYOUT: Final = {"as_rated": "as it is", "crossed": "crossed", "rotating": "rotating", "nested": "nested"}
@@ -63,6 +63,12 @@ class Designed:
         row = self.rows.get("cost")
         return None if row is None or row.undefined else row.estimate
 
+    @property
+    def price(self) -> str:
+        """What it costs, in words: from one end to the other where draws leave it open."""
+        row = self.rows.get("cost")
+        return "–" if row is None or row.undefined else price(row)
+
 
 class Plan:
     """The rows of a plan by criterion, analysis and statistic.
@@ -106,6 +112,8 @@ class Plan:
     def bounds(self) -> str:
         """The largest panel that could be had."""
         raters, items = (int(self.asked(name, 0)) for name in ("most_raters", "most_items"))
+        if most := self.asked("most_per_rater"):
+            return f"{plural(raters, 'rater')}, {plural(items, 'item')} and {plural(int(most), 'judgement')} of a rater"
         return f"{plural(raters, 'rater')} and {plural(items, 'item')}"
 
     @property
@@ -139,7 +147,7 @@ class Plan:
 
     def fault(self, criterion: str) -> str:
         """Return why nothing could be planned or found for a criterion, blank if something could."""
-        own = self._own[criterion]
+        own = [row for row in self._own[criterion] if row.statistic != "n_systems"]
         return own[0].undefined if own and all(row.undefined for row in own) else ""
 
     def designs(self, criterion: str, basis: str, estimator: str = "", *, analysis: str = "plan") -> list[Designed]:
@@ -165,7 +173,9 @@ class Plan:
         return self.first(criterion, "plan", "cost_needed", keys)
 
     def n_systems(self, criterion: str) -> int | None:
-        """Return how many systems were rated, from what a design counts of its judgements."""
+        """Return how many systems were rated; in older results from what a design counts of its judgements."""
+        if told := self.first(criterion, "plan", "n_systems"):
+            return round(told.estimate)
         for row in self.rows(criterion, "plan", "n_judgements") + self.rows(criterion, "power", "n_judgements"):
             raters, each = row.keys.get("at_raters", ""), row.keys.get("at_items_per_rater", "")
             if raters and each:
@@ -199,17 +209,6 @@ def per_item(design: Designed) -> int:
 def layout_words(layout: str) -> str:
     """Return a layout as a table has it."""
     return LAYOUT.get(layout, layout)
-
-
-def money(cost: float | None) -> str:
-    """Return a cost in four digits, large ones as whole numbers.
-
-    Examples
-    --------
-    >>> money(430.8), money(1001.6), money(float("inf")), money(None)
-    ('430.8', '1,002', '∞', '–')
-    """
-    return f"{cost:,.0f}" if cost is not None and 1000 <= cost < math.inf else show_number(cost)
 
 
 def cheapest(designs: Sequence[Designed]) -> Designed | None:

@@ -65,9 +65,9 @@ def sections(view: Probe) -> list[Section]:
     if not blocks:
         return []
     said = Text(
-        "Tokens per byte, per character and per word answer different questions, and need not agree which language is "
-        "dearer: scripts differ in bytes per character before any tokenizer is asked. Rates over the whole prompt hold "
-        "its template, too."
+        "Tokens per byte, per code point and per word answer different questions, and need not agree which language is "
+        "dearer: scripts differ in bytes per code point before any tokenizer is asked. Rates over the whole prompt "
+        "hold its template, too."
     )
     return [Section("cost", "What it costs: tokens", [said, *blocks])]
 
@@ -193,23 +193,35 @@ def _quality(view: Probe) -> list[Block]:
         return []
     qualities = list(dict.fromkeys(quality for of in by.values() for quality in of))
     remarks = Remarks()
+    remarks.say("Spearman's rho over systems, with its interval for other systems.")
     unit = _unit(view)
     rows = []
     for (statistic, per), of in by.items():
         words = _MEASURE[statistic].format(unit=unit)
         where = "" if statistic == "emitted_units" else f" per {unit}" if per == "emitted_unit" else " per output"
-        line = [Cell(f"{begin(words)}{where}")]
+        by_length = per == "emitted_unit"
+        line = [Cell(f"{begin(words)}{where}", "divided by length" if by_length else "")]
         for quality in qualities[:_MOST_QUALITIES]:
             found = of.get(quality)
-            if found is not None:
+            if found is not None and not by_length:
                 remarks.see(found)
             line.append(number(found))
         rows.append(line)
-    tested = [row.p_adjusted for of in by.values() for row in of.values() if row.p_adjusted is not None]
+    # As the finding has it: what is divided by the length goes with all that goes with it.
+    tested = [
+        row.p_adjusted
+        for (_, per), of in by.items()
+        for row in of.values()
+        if per != "emitted_unit" and row.p_adjusted is not None
+    ]
+    divided = any(per == "emitted_unit" for _, per in by)
+    aside = f", costs per {unit} left out" if divided else ""
     if tested:
+        remarks.say(f"The smallest p after Holm, which adjusts within each column, is {show_p(min(tested))}{aside}.")
+    if divided:
         remarks.say(
-            f"Spearman's rho over systems; the smallest p after Holm, which adjusts within each column, is "
-            f"{show_p(min(tested))}."
+            f"A cost per {unit} is divided by the length of the output: it goes with the length by construction, and "
+            "with whatever goes with the length, so that it shows nothing of what dearer systems do."
         )
     columns = [Column("Cost"), *(_quality_column(*quality) for quality in qualities[:_MOST_QUALITIES])]
     remarks_ = [*remarks.all(6), *rest(len(qualities), "cost", "measures of quality", _MOST_QUALITIES)]

@@ -11,9 +11,11 @@ from measurand.reporting.cells import Remarks, without_empty
 from measurand.reporting.figures_probe import decodability as drawn
 from measurand.reporting.figures_probe import learning as drawn_learning
 from measurand.reporting.figures_probe import missing
+from measurand.reporting.figures_spread import instruments, resolution
 from measurand.reporting.probe_cells import MOST, digits, folded, number, rank, rest, three
 from measurand.reporting.probe_view import Probe, best_first, is_main, is_refitted
 from measurand.reporting.scores_cells import difference, turned
+from measurand.reporting.view import View
 from measurand.reporting.words import called, clean, plural, shorten
 from measurand.result import Key, Row, show_number
 
@@ -77,7 +79,7 @@ def sections(view: Probe) -> list[Section]:
         further = len(languages) - _MOST_LANGUAGES
         more = f"{plural(further, 'more language is', 'more languages are')} in tables/decodability.csv."
         blocks.append(Text(more, small=True))
-    blocks += [*_learning(view), *probe_transfer.transfer(view), *probe_transfer.ratings(view)]
+    blocks += [*_resolution(view), *_learning(view), *probe_transfer.transfer(view), *probe_transfer.ratings(view)]
     return [Section("decodability", "What survives of the labels: decodability", blocks)]
 
 
@@ -127,8 +129,8 @@ def _board(view: Probe, base: dict[str, Key], board: Sequence[Row]) -> Block:
     for row in board[:MOST]:
         keys = base | {"system": row.keys["system"]}
         refitted = _refitted(view, "macro_f1", keys)
-        remarks.hold(row, "the interval of macro-F1")
-        remarks.hold(refitted, "that of decoders trained again")
+        remarks.hold(row, "Macro-F1")
+        remarks.hold(refitted, "Decoders trained again")
         line = [view.named(row.keys["system"]), number(row), cells.interval(refitted)]
         line += [rank(view.get("decodability", "rank", keys)), cells.plain(view.get("decodability", "tier", keys))]
         line += [number(view.get("decodability", name, keys)) for name in ("accuracy", "mutual_information")]
@@ -260,6 +262,18 @@ def _against_vectors(view: Probe, base: dict[str, Key], board: Sequence[Row]) ->
     columns = [Column("System"), *(name_column(name.removeprefix(_VECTORS)) for name in names)]
     note = "Macro-F1 of a system's outputs minus that of the vectors, on the same items, with intervals over items."
     return [Fold("Outputs beside vectors", [without_empty("Outputs minus vectors", columns, rows, [note])])]
+
+
+def _resolution(view: Probe) -> list[Block]:
+    """Return how finely decodability tells systems apart, if it can be seen of two languages or ways to resample."""
+    of = View(view.result)
+    if len(instruments(of, "")) < 2:
+        return []
+    said = (
+        "How wide the interval of a difference of two systems is beside the largest of all differences. Intervals of "
+        "decoders that are trained again are the wider ones, and those that speak of other items to learn from."
+    )
+    return [Part("resolution", "How finely it tells systems apart", 3, [Text(said), Image(resolution(of, ""))])]
 
 
 def _learning(view: Probe) -> list[Block]:

@@ -42,6 +42,12 @@ METHODS: Final = (
     "row of their item in training. Optimism is the score of row-wise splits minus that of splits that keep items "
     "whole, over repeated pairs of splits, by the corrected resampled t (Nadeau & Bengio 2003, Machine Learning 52).",
 )
+#: How often another system is best, as heads of columns.
+_CHANGES: Final = {
+    "winner_changes_share": "Best differs, % of pairs",
+    "winner_changes_by_chance": "the same, two grouped, %",
+    "winner_changes_by_chance_row_wise": "the same, two row-wise, %",
+}
 WORDS: Final = (
     ("view", "one of several rows that belong to one item, such as the outputs of several systems to it"),
     ("row-wise, grouped", "a split that deals rows one by one; a split that keeps all rows of an item on one side"),
@@ -173,15 +179,16 @@ def _orders(view: Probe, languages: Sequence[Key]) -> list[Block]:
             continue
         line = [name_cell(language, blank="all"), three(_first(view, "spearman_orders", of))]
         line.append(Cell(shorten(changes.note.removeprefix("best "), 70), title=clean(changes.note)))
-        line += [percent(_first(view, name, of)) for name in ("winner_changes_share", "winner_changes_by_chance")]
+        line += [percent(_first(view, name, of)) for name in _CHANGES]
         rows.append(line)
     if not rows:
         return []
     columns = [Column("Language"), Column("Spearman of both orders", is_number=True), Column("Best system")]
-    columns += [Column(name, is_number=True) for name in ("Best differs, % of pairs", "the same, two grouped, %")]
+    columns += [Column(name, is_number=True) for name in _CHANGES.values()]
     note = (
         f"Splits with {100 * float(usual):g} % of the rows in training. In how many pairs of a row-wise and a grouped "
-        "split another system is best, and in how many pairs of two grouped splits, which no leak explains."
+        "split another system is best; and in how many pairs of two grouped splits, and of two row-wise ones, which no "
+        "leak explains."
     )
     table = without_empty("Order of the systems under both kinds of split", columns, rows, [note])
     return [Part("leakage-order", "Does the leak change the order of systems?", 3, [table])]

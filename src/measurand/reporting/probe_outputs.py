@@ -34,12 +34,12 @@ _LEFT_OUT: Final = {
 #: What else is counted of each output, as heads of columns and as what no system has.
 _CONTENTS: Final = {
     "residue_per_output": ("Graphemes beside the unit, per output", ""),
-    "share_with_residue": ("Outputs with any, %", "anything beside the unit"),
-    "n_below": ("Fewer than asked", "fewer than asked"),
-    "n_above": ("More than asked", "more than asked"),
+    "share_with_residue": ("Outputs with any, %", "anything but the unit and white space"),
+    "n_below": ("Fewer than asked", "fewer units than asked for"),
+    "n_above": ("More than asked", "more than asked for"),
     "share_outside": ("Outside what was asked, %", ""),
-    "n_ascii_only": ("ASCII alone", "ASCII alone"),
-    "n_passing_without_emoji": ("Beyond ASCII without emoji", "characters beyond ASCII without any emoji"),
+    "n_ascii_only": ("ASCII alone", "ASCII characters alone"),
+    "n_passing_without_emoji": ("Beyond ASCII without emoji", "characters beyond ASCII but no emoji"),
 }
 
 METHODS: Final = (
@@ -238,7 +238,7 @@ def _contents(view: Probe) -> list[Block]:
         return []
     shown = [name for name, rows in made.items() if any(row is not None and row.estimate for row in rows)]
     none = [_CONTENTS[name][1] for name in made if name not in shown and _CONTENTS[name][1]]
-    said = f"No output has {' or '.join(none)}." if none else ""
+    said = f"No output has {', none has '.join(none)}." if none else ""
     if not shown:
         return [Part("contents", "What else is in the outputs", 3, [Text(said)])] if said else []
     remarks = Remarks()

@@ -6,14 +6,20 @@ from collections.abc import Sequence
 from typing import Final
 
 from measurand.reporting import cells
-from measurand.reporting.blocks import Block, Cell, Column, Fold, Part, Table, Text, name_cell
+from measurand.reporting.blocks import Block, Cell, Column, Fold, Image, Part, Table, Text, name_cell
 from measurand.reporting.cells import Remarks, without_empty
-from measurand.reporting.probe_cells import MOST, number, percent, rest
-from measurand.reporting.probe_view import Probe
+from measurand.reporting.figures_spread import decodability_ratings as drawn
+from measurand.reporting.figures_spread import missing
+from measurand.reporting.probe_cells import MOST, folded, number, percent, rest
+from measurand.reporting.probe_view import Probe, best_first, is_main
 from measurand.reporting.scores_cells import difference
-from measurand.reporting.words import show_rounded
+from measurand.reporting.view import View
+from measurand.reporting.words import called, show_rounded
 from measurand.result import Key, Row
 
+#: Criteria that have a figure each, and languages that have a column beside the mean ratings.
+_MOST_FIGURES: Final = 4
+_MOST_LANGUAGES: Final = 4
 _SAID: Final = (
     "A decoder trained on the outputs of one language and tried on those of another: what it loses although it knows "
     "nearly all the tokens is a difference in what they stand for."
@@ -80,12 +86,61 @@ def ratings(view: Probe) -> list[Block]:
         "A criterion that does not order the systems validates nothing: see first whether the ratings can rank them "
         "(measurand audit)."
     )
-    blocks: list[Block] = [said]
+    blocks: list[Block] = [said, *_drawn(view)]
     if over:
         blocks.append(_of_ratings(over, "Decodability and mean ratings, over systems"))
+    blocks += _means(view)
     if each:
         blocks.append(Fold("Rater by rater", [_of_ratings(each, "Decodability and each rater's ratings")]))
     return [Part("decodability-ratings", "Decodability beside ratings", 3, blocks)]
+
+
+def _drawn(view: Probe) -> list[Block]:
+    """Return the figure of each criterion that has mean ratings of decoded systems."""
+    of = View(view.result)
+    criteria = [str(name) for name in _criteria(view)]
+    can = [name for name in criteria if not missing(of, "decodability_ratings", name)]
+    if len(can) > _MOST_FIGURES:
+        said = f"With more than {_MOST_FIGURES} criteria the figures are left out; the tables have their numbers."
+        return [Text(said, small=True)]
+    return [Image(drawn(of, name)) for name in can]
+
+
+def _criteria(view: Probe) -> list[Key]:
+    found = view.rows("decodability_ratings", "mean_rating")
+    return list(dict.fromkeys(row.keys.get("criterion", "") for row in found))
+
+
+def _means(view: Probe) -> list[Block]:
+    """Return what the figure shows: the mean rating of each system beside its decodability in each language."""
+    scores = {
+        (row.keys.get("system", ""), row.keys.get("language", "")): row
+        for row in view.defined("decodability", "macro_f1")
+        if is_main(row)
+    }
+    languages = list(dict.fromkeys(language for _, language in scores))
+    criteria = _criteria(view)
+    lines = []
+    for criterion in criteria:
+        for row in best_first(view.rows("decodability_ratings", "mean_rating", {"criterion": criterion})):
+            system = row.keys["system"]
+            line = [view.named(system), name_cell(criterion, blank="rating"), number(row)]
+            lines.append([*line, *(number(scores.get((system, one))) for one in languages[:_MOST_LANGUAGES])])
+    if not lines:
+        return []
+    heads = [f"Macro-F1{f', {called(one)}' if len(languages) > 1 else ''}" for one in languages[:_MOST_LANGUAGES]]
+    columns = [Column("System"), Column("Criterion"), *(Column(one, is_number=True) for one in ("Mean rating", *heads))]
+    if len(criteria) == 1:
+        # The one criterion needs no column.
+        columns, lines = [columns[0], *columns[2:]], [[line[0], *line[2:]] for line in lines]
+    notes = [
+        "Intervals redraw items; those of mean ratings take these raters as they are, and others would move them, "
+        "too (measurand audit). Mean ratings are over all items that were rated, of whatever language.",
+        *rest(len(lines), "decodability_ratings", "lines"),
+        *rest(len(languages), "decodability", "languages", _MOST_LANGUAGES),
+    ]
+    table = without_empty("Mean rating and decodability, best rated first", columns, lines[:MOST], notes)
+    return [folded(f"System by system: {len(lines)} mean ratings beside decodability", table)]
 
 
 def _of_ratings(found: Sequence[Row], caption: str) -> Table:
