@@ -179,3 +179,27 @@ def test_a_criterion_does_not_change_another_ones_numbers(tables):
     second = tables.long(panel(9)).assign(criterion="b")
     alone, beside = agreement(first, **FEW), agreement(pd.concat([first, second]), **FEW)
     assert [row for row in beside if row.keys["criterion"] == "a"] == list(alone)
+
+
+def test_redrawing_says_nothing_of_equal_values_on_a_continuous_scale(tables):
+    # All values are distinct: only units that are drawn twice would make chance agree.
+    rng = np.random.default_rng(3)
+    table = tables.flat(rng.normal(size=(40, 3)))
+    found = agreement(table, **FEW)
+    nominal = found.select("agreement", "alpha_nominal", {"system": ""})
+    assert [row.estimate for row in nominal] == [0.0]
+    assert nominal[0].low is None
+    assert nominal[0].high is None
+    assert "no interval: no two raters gave one thing the same value" in nominal[0].note
+    # That nobody ever agrees is no certainty: the upper end is Clopper and Pearson's of 0 in 40.
+    observed = found.select("agreement", "observed_agreement")
+    assert [(row.low, row.estimate) for row in observed] == [(0.0, 0.0)]
+    assert observed[0].high == pytest.approx(1 - 0.025 ** (1 / 40))
+    assert all(row.low is not None for row in found.select("agreement", "alpha_interval"))
+
+
+def test_raters_who_never_agree_on_few_values_keep_their_interval_of_nominal_alpha(tables):
+    table = tables.flat(np.array([[0, 1], [1, 2], [2, 0]] * 8, dtype=float))
+    found = agreement(table, **FEW).select("agreement", "alpha_nominal")
+    assert found[0].low is not None
+    assert found[0].estimate < 0

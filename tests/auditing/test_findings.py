@@ -1,5 +1,6 @@
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 from measurand import audit
 from measurand.auditing.findings import QUESTIONS, findings
+from measurand.auditing.system_effect import AT_BOUNDARY
 from measurand.data import Scale, read_ratings
 from measurand.result import Result, Row
 from measurand.simulate import simulate_panel, two_emojis_panel
@@ -32,11 +34,11 @@ IDS = (
 BELOW, ABOVE = math.nextafter(0.05, 0), math.nextafter(0.05, 1)
 
 
-def about(*rows, level="not declared", items=290, systems=8, raters=3, missing=0, targets=(0.8,)):
+def about(*rows, level="not declared", items=290, systems=8, raters=3, missing=0, targets=(0.8,), ends=(1.0, 5.0)):
     """Return the findings of hand-made rows, by their ids."""
     sizes = {"n_items": items, "n_systems": systems, "n_raters": raters, "n_missing": missing}
     design = [Row("design", {"criterion": ""}, name, size) for name, size in sizes.items()]
-    result = Result([*design, *rows], {"design": {"criteria": {"": {"level": level}}}})
+    result = Result([*design, *rows], {"design": {"criteria": {"": {"level": level, "range": ends}}}})
     return {found.id: found for found in findings(result, targets=targets)}
 
 
@@ -118,6 +120,41 @@ def test_systems_differ_falls_back_on_the_mixed_models_of_incomplete_panels():
     assert "3.65 once items do, too (p = 0.023)" in found.statement
     assert "at the level of judgements, gives F = 14.4" in found.statement
     assert about(*rows[:3], missing=38)["systems-differ"].verdict == "undetermined"
+
+
+def models(judgement, raters, full, *, at_zero=(), full_at_zero=()):
+    """Return the rows of an incomplete panel: each model's (F, p, df2), and what it estimates at 0."""
+    rows = [f_row(term, None, undefined="incomplete") for term in ("residual", "system:rater", "quasi_f")]
+    names = {"judgement": judgement, "judgement+system:rater": raters, "full": full}
+    zero = {"judgement+system:rater": at_zero, "full": full_at_zero}
+    for name, (f, p, df2) in names.items():
+        note = f"a test, no interval; meaning; {AT_BOUNDARY}{', '.join(zero[name])}" if zero.get(name) else "a test"
+        rows.append(replace(f_row("mixed_model", p, f, name, df2=df2), note=note))
+    return rows
+
+
+def test_a_model_that_collapsed_onto_the_residual_is_not_quoted_as_one_of_raters():
+    usual = (39.57, 1e-20, 744.1)
+    found = about(*models(usual, usual, (17.4, 1e-7, 50.23), at_zero=["system:rater"]), missing=9)["systems-differ"]
+    assert found.verdict == "pass"
+    assert found.statement == (
+        "Yes: F = 17.4 with 7 and 50.2 degrees of freedom once raters and items count as samples (p < .0001, full "
+        "mixed model). The model with raters alone as a sample collapsed: it estimates system:rater at 0, so that its "
+        "test is the usual one, at the level of judgements (F = 39.6, p < .0001), which leaves out that raters differ "
+        "about systems."
+    )
+    assert [ref["model"] for ref in found.rows] == ["full", "judgement+system:rater", "judgement"]
+    # Its small p is none of other raters: what the full model does not show is not shown.
+    rows = models(usual, usual, (1.9, 0.05, 12.0), at_zero=["rater", "system:rater"], full_at_zero=["system:rater"])
+    found = about(*rows, missing=9)["systems-differ"]
+    assert found.verdict == "fail"
+    assert found.statement.startswith("Not shown: F = 1.9 with 7 and 12 degrees of freedom")
+    assert "This model estimates system:rater at 0, too." in found.statement
+
+
+def test_a_model_whose_other_components_are_at_0_still_counts_raters():
+    rows = models((39.6, 1e-20, 744), (4.7, 0.01, 12), (1.9, 0.2, 12), at_zero=["rater"])
+    assert about(*rows, missing=9)["systems-differ"].verdict == "warn"
 
 
 # --- ranking-reliable -------------------------------------------------------------------------------------------------
@@ -203,6 +240,33 @@ def test_winner_is_stable_if_it_leads_without_any_one_rater():
     found = about(*boards(whole=(1, 2, 3), R1=(1, 3, 2), R2=(1, 2, 3)), raters=2)["winner-stable"]
     assert found.verdict == "pass"
     assert found.statement == "S1 stays first whichever of the 2 raters is left out."
+
+
+def both(a, b, p, *, method="t"):
+    keys = {"system_a": a, "system_b": b, "unit": "item+rater"}
+    return Row("pairs", keys, "difference", 0.1, p=p, p_adjusted=p, method=method, unit="item+rater")
+
+
+def test_leaders_who_are_not_told_apart_are_said_to_be_so():
+    changing = boards(whole=(1, 2, 3), R1=(1, 3, 2), R2=(2, 1, 3), R3=(1, 2, 3))
+    found = about(*changing, both("S1", "S2", 0.77), both("S1", "S3", 0.2))["winner-stable"]
+    assert found.statement.endswith("Over items and raters S1 and S2 are not told apart (p = 0.77 after Holm).")
+    assert "the leaders are not told apart" in found.remedy
+    assert {"system_a": "S1", "system_b": "S2"}.items() <= found.rows[-1].items()
+    apart = about(*changing, both("S2", "S1", BELOW))["winner-stable"]
+    assert "told apart" not in apart.statement
+    assert "decided by who was asked" in apart.remedy
+    # A leader who stays first is held against the second.
+    steady = boards(whole=(1, 2, 3), R1=(1, 3, 2), R2=(1, 2, 3))
+    found = about(*steady, both("S2", "S1", 0.3), both("S1", "S3", 0.9), raters=2)["winner-stable"]
+    assert found.verdict == "pass"
+    assert found.statement.endswith(". Over items and raters S1 and S2 are not told apart (p = 0.3 after Holm).")
+
+
+def test_leaders_of_whom_several_are_not_told_apart_have_the_smallest_p():
+    changing = boards(whole=(1, 2, 3), R1=(2, 3, 1), R2=(2, 1, 3), R3=(1, 2, 3))
+    found = about(*changing, both("S1", "S2", 0.77), both("S1", "S3", 0.2))["winner-stable"]
+    assert "S1 and S3, S2 are not told apart (p = 0.2 or more after Holm)" in found.statement
 
 
 def test_winner_that_one_rater_decides_is_none():
@@ -355,6 +419,18 @@ def test_agreement_takes_the_interval_that_redraws_items():
     assert "0.60 to 0.80, items redrawn" in found.statement
 
 
+def test_agreement_gives_the_interval_of_icc_that_holds_for_other_raters_too():
+    keys = {"missing": "listwise"}
+    rows = [
+        alpha_row(0.18, 0.11, 0.26),
+        Row("agreement", keys, "icc_2_1", 0.2276, 0.16, 0.3, 0.95, "percentile bootstrap", "item"),
+        Row("agreement", keys, "icc_2_1", 0.2276, 0.0624, 0.5537, 0.95, "generalised pivotal quantities", "item+rater"),
+    ]
+    pivot = "ICC(2,1) = 0.23 (95 % interval 0.06 to 0.55, other raters, too)."
+    assert pivot in about(*rows, level="ordinal")["agreement"].statement
+    assert "ICC(2,1) = 0.228." in about(*rows[:2], level="ordinal")["agreement"].statement
+
+
 def test_agreement_of_one_item_is_not_said_to_come_from_items_redrawn():
     found = about(alpha_row(0.7, 0.6, 0.8, unit="item_cell"), level="ordinal", items=1)["agreement"]
     assert "items redrawn" not in found.statement
@@ -389,7 +465,7 @@ def test_correlation_more_than_a_tenth_above_agreement_warns(r, a, verdict):
 def test_correlation_and_agreement_are_compared_over_the_same_pairs():
     found = about(*pair_rows((0.5, 0.4), (0.7, 0.6), (0.9, None), (None, 0.1)))["correlation-not-agreement"]
     assert found.verdict == "pass"
-    assert found.statement == "Over 2 pairs of raters Pearson's r is 0.60 on average, ordinal alpha 0.50."
+    assert found.statement == "The mean over 2 pairs of raters of Pearson's r is 0.60, that of ordinal alpha 0.50."
 
 
 def test_correlation_without_agreement_names_the_raters_who_use_the_scale_differently():
@@ -434,12 +510,14 @@ def test_copied_ratings_names_the_pairs_and_counts_the_others():
 # --- informative-missingness ------------------------------------------------------------------------------------------
 
 
-def missing_rows(*tests):
+def missing_rows(*tests, low=-0.5, high=1.0):
     """Return difference and effect of raters R1, R2, …, each (p_adjusted, standardised difference)."""
+    ends = (low, high, None if low is None else 0.95)
     rows = []
     for k, (p, effect) in enumerate(tests):
         keys = {"rater": f"R{k + 1}"}
-        rows.append(Row("missingness", keys, "difference", 0.37 * math.copysign(1, effect), p=p, p_adjusted=p))
+        shown = 0.37 * math.copysign(1, effect)
+        rows.append(Row("missingness", keys, "difference", shown, *ends, p=p, p_adjusted=p))
         rows.append(Row("missingness", keys, "standardised_difference", effect))
     return rows
 
@@ -460,6 +538,40 @@ def missing_rows(*tests):
 )
 def test_missingness_is_informative_by_significance_and_size(tests, verdict):
     assert about(*missing_rows(*tests), missing=10)["informative-missingness"].verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ends", "verdict"),
+    [
+        (-1.0, 1.0, (1.0, 5.0), "pass"),
+        (-1.01, 0.4, (1.0, 5.0), "undetermined"),
+        (-5.0, 4.4, (1.0, 5.0), "undetermined"),
+        (-5.0, 4.4, (0.0, 100.0), "pass"),
+        (-0.075, 0.0, (0.0, 0.3), "pass"),  # the margin itself, but for rounding
+        (None, None, (1.0, 5.0), "undetermined"),
+        (-0.1, 0.1, None, "undetermined"),
+    ],
+)
+def test_no_sign_of_informative_missingness_passes_only_where_the_intervals_are_narrow(low, high, ends, verdict):
+    rows = missing_rows((0.9, 0.1), (0.4, -0.2), low=low, high=high)
+    found = about(*rows, missing=9, ends=ends)["informative-missingness"]
+    assert found.verdict == verdict
+    if verdict == "undetermined":
+        assert found.statement.startswith("Not determined: no difference is significant, but the 95 % interval for R1")
+        assert "9 ratings are missing" in found.statement
+    if low == -5 and ends == (1.0, 5.0):
+        assert "goes from −5.0 to 4.4, beyond ±1 (25 % of the range of the scale)" in found.statement
+
+
+def test_missing_categories_are_held_against_a_difference_of_shares():
+    rows = [
+        Row(row.analysis, row.keys | {"rating": "joy"}, row.statistic, row.estimate, row.low, row.high, p=row.p)
+        for row in missing_rows((0.4, 0.2), low=-0.2, high=0.24)
+    ]
+    rows[0] = replace(rows[0], p_adjusted=0.4, confidence=0.95)
+    assert about(*rows, missing=9, ends=None)["informative-missingness"].verdict == "pass"
+    rows[0] = replace(rows[0], high=0.26)
+    assert about(*rows, missing=9, ends=None)["informative-missingness"].verdict == "undetermined"
 
 
 def test_informative_missingness_says_who_and_how_much():
@@ -791,5 +903,6 @@ def test_a_difference_of_rounding_is_shown_as_none(tables):
     cube = np.full((12, 3, 4), np.nan)
     cube[:6, :, :2], cube[6:, :, 2:] = rng.integers(1, 6, (6, 3, 2)), rng.integers(1, 6, (6, 3, 2))
     found = answers(tables.long(cube))["informative-missingness"]
-    assert found.verdict == "pass"
+    # Six items on each side leave a wide interval, and that is what the verdict is about.
+    assert found.verdict == "undetermined"
     assert "e−" not in found.statement

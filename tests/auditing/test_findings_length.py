@@ -70,10 +70,15 @@ def test_order_fails_where_it_is_lengths_or_length_explains_it(r_squared, low, p
     assert found.rows[0]["statistic"] == "r_squared"
 
 
+def test_a_correlation_is_told_as_fine_as_the_limit_that_it_is_held_against():
+    found = about(*between(0.3, 0.0, 0.05, rho=0.7312))["length-explains-order"]
+    assert "rank correlation 0.73 (" in found.statement
+
+
 def test_order_is_told_with_the_interval_over_systems_and_the_direction():
     found = about(*between(0.787, 0.24, 0.002))["length-explains-order"]
     assert "Over 8 systems, mean length in emoji explains 78.7 %" in found.statement
-    assert "interval 0.24 to 0.96" in found.statement
+    assert "interval 24 to 96 %" in found.statement
     assert "p = 0.002" in found.statement
     assert "longer outputs are rated higher" in found.statement
     shorter = about(*between(0.787, 0.24, 0.002, slope=-0.1))["length-explains-order"]
@@ -193,6 +198,9 @@ def board(order, *, rho=0.9, kept=0.99, shares=((0.0, 0.32),), each=600, undefin
     [
         ("S1", 0.8, 0.99, "pass"),
         ("S1", 0.79, 0.99, "warn"),
+        ("S1", 0.9, 0.8, "pass"),
+        ("S1", 0.9, 0.65, "undetermined"),
+        ("S1", 0.79, 0.65, "warn"),
         ("S6", 0.12, 0.99, "fail"),
         ("S6", 0.95, 0.8, "fail"),
         ("S6", 0.12, 0.79, "warn"),
@@ -204,7 +212,8 @@ def test_the_order_must_keep_its_first_place_and_its_shape(winner, rho, kept, ve
     assert found.verdict == verdict
     assert "no proof of a bias and not the order without one" in found.statement
     assert ("S6 leads in place of S1" in found.statement) == (winner == "S6")
-    assert ("rate more items before blaming length" in found.remedy) == (kept < 0.8)
+    assert ("rate more items before blaming length" in found.remedy) == (kept < 0.8 and winner == "S6")
+    assert ("so few pairs often change the first place" in found.statement) == (verdict == "undetermined")
     assert "2,599 pairs, 32 % of all" in found.statement
 
 
@@ -235,6 +244,8 @@ def test_few_comparisons_are_not_blamed_where_all_outputs_are_equally_long():
     order = ["S6", *[name for name in SYSTEMS if name != "S6"]]
     found = about(*board(order, rho=0.5, kept=0.0, shares=((0.0, 1.0),)))["length-matched-order"]
     assert found.verdict == "warn"
+    same = about(*board(SYSTEMS, kept=0.0, shares=((0.0, 1.0),)))["length-matched-order"]
+    assert same.verdict == "pass"
     assert "blaming length" not in found.remedy
     assert "drawn whatever their lengths" not in found.statement
     assert "Neither length nor few comparisons" in found.remedy

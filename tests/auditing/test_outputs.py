@@ -52,7 +52,7 @@ def test_the_finding_names_a_place(n, verdict):
     assert found.verdict == verdict
     if n:
         assert f"{100 * n / 40:g} % of the cells" in found.statement
-        assert "item i00, S1 and S2" in found.statement
+        assert "those of S1 and S2 on item i00" in found.statement
 
 
 def test_a_single_copied_cell_of_many_warns():

@@ -217,3 +217,19 @@ def test_names_have_no_differences_and_labels_of_two_have(tables):
     result = pairs(read_ratings(two, level="nominal", labels=["no", "yes"]))
     shares = (table["rating"] > 0).groupby(table["system"]).mean()
     assert found(result, "item").estimate == pytest.approx(shares["S1"] - shares["S2"])
+
+
+def test_an_interval_over_both_that_is_narrower_than_over_items_says_so(tables):
+    # Two systems vary much from item to item, two hardly: the shared error lies in between.
+    rng = np.random.default_rng(5)
+    spread = np.array([1.5, 1.5, 0.1, 0.1])[None, :, None]
+    cube = rng.normal(0, 1, (30, 4, 1)) * spread + rng.normal(0, 0.5, (30, 4, 5))
+    result = pairs(tables.long(cube))
+    width = {unit: (lambda row: row.high - row.low)(found(result, unit)) for unit in ("item", "item+rater")}
+    assert width["item+rater"] < width["item"]
+    assert "narrower than over items" in found(result, "item+rater").note
+    assert "read the wider" in found(result, "item+rater").note
+    assert "narrower" not in found(result, "item+rater", "S3", "S4").note
+    holes = cube.copy()
+    holes[0, 0, 0] = np.nan
+    assert "narrower than over items" in found(pairs(tables.long(holes)), "item+rater").note

@@ -13,6 +13,7 @@ from measurand.reporting.sources import components, system_tests
 from measurand.reporting.systems import decision_study, generalizability, pairs_of_systems
 from measurand.reporting.verdict import lead
 from measurand.reporting.view import View
+from measurand.reporting.words import three_digits
 from measurand.result import Result, Row, show_number
 
 
@@ -56,10 +57,10 @@ def test_a_row_for_each_component(name, estimator, request):
     table = only_table(blocks)
     assert heads(table) == ["Component", "Variance, unbiased", "Share, %", "REML", "REML, systems fixed"]
     rows = [row for row in result.select("components", "variance", {"estimator": estimator}) if not row.undefined]
-    assert column(table, 1) == [show_number(row.estimate) for row in rows]
+    assert column(table, 1) == [three_digits(row.estimate) for row in rows]
     for line, row in zip(table.rows, rows, strict=True):
         of = result.select("components", "variance", {"estimator": "reml", "component": row.keys["component"]})
-        assert line[3].text == show_number(of[0].estimate)
+        assert line[3].text == three_digits(of[0].estimate)
         assert line[3].small == ("at the boundary" if of[0].estimate == 0 else "")
     assert "(henderson)" not in words(blocks)
     assert ("Henderson's method" in table.caption) == (estimator == "henderson")
@@ -69,7 +70,7 @@ def test_the_largest_difference_from_reml_is_one_sentence(incomplete):
     most = max(incomplete.select("components", "difference_from_reml"), key=lambda row: abs(row.estimate))
     said = words(components(View(incomplete), ""))
     assert said.count("furthest apart") == 1
-    assert f"furthest apart at {most.keys['component']}, by {show_number(most.estimate)}" in said
+    assert f"furthest apart at {most.keys['component']}, by {three_digits(most.estimate)}" in said
     assert said.count("incomplete panel") == 1
 
 
@@ -97,7 +98,7 @@ def test_tests_of_complete_panels_stand_in_one_table(complete):
         "mixed model of judgements with system:rater",
         "full mixed model",
     ]
-    assert column(table, 1) == [show_number(row.estimate) for row in complete.select("system_test", "f")]
+    assert column(table, 1) == [three_digits(row.estimate) for row in complete.select("system_test", "f")]
 
 
 def test_incomplete_panels_show_the_mixed_models(incomplete):
@@ -218,7 +219,7 @@ def test_undefined_agreement_is_a_sentence(without_systems):
 def test_style_without_an_order_is_a_sentence(complete, ordered):
     table = raters(View(complete), "")[-1]
     assert heads(table) == ["Rater", "Most frequent value, %", "Entropy, bits", "At either end, %", "In the middle, %"]
-    assert "Runs of one value and drift: no presentation order named (--order)." in table.notes
+    assert "Not defined: runs of one value and drift (no presentation order named (--order))." in table.notes
     table = raters(View(ordered), "")[-1]
     assert heads(table)[5:] == ["Longest run of one value", "p (Holm)", "Drift, first to last", "p (Holm)"]
     for line in table.rows:
@@ -275,7 +276,7 @@ def test_measured_coverage_is_said_once(complete):
         note=f"something else; {coverage}",
     )
     table = next(block for block in raters(View(only_one), "") if isinstance(block, Table))
-    assert [note for note in table.notes if "simulation" in note] == [f"Of R2: {coverage}."]
+    assert [note for note in table.notes if "simulation" in note] == [f"R2: {coverage}."]
 
 
 def test_pairs_of_raters_without_a_number_are_counted():

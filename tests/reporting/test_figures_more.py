@@ -143,7 +143,7 @@ def test_the_slope_chart_says_who_rises_and_by_how_much():
     shown = texts(drawn.svg)
     assert {"+0.20 · A", "+0.20 · B", f"0.00 · {ARABIC}"} <= set(shown)
     assert "of 3 systems 2 higher, 0 lower, 1 not told apart" in drawn.caption
-    assert {"people: one rater 0.45", "people: mean of the others 0.5"} <= set(shown)
+    assert {"people: one rater 0.450", "people: mean of the others 0.500"} <= set(shown)
     # The lower readout stands at the left, though the contrast names it second.
     assert shown.index("generative") < shown.index("verification")
 
@@ -209,7 +209,23 @@ def test_decodability_and_ratings_share_a_panel_for_every_language():
     shown = texts(drawn.svg)
     assert {"bn", "en", "hi"} <= set(shown)
     assert "the first 3 of 4 languages" in drawn.caption
-    assert "Spearman's rho −0.4, p 0.3" in shown
+    assert "Spearman's rho −0.40, p = 0.3" in shown
+    assert "(line: interval, items redrawn)" in drawn.caption
+
+
+def test_mean_ratings_of_a_probe_have_intervals_of_their_own_and_stand_before_those_of_an_audit():
+    audited = a_panel()
+    rated = [
+        Row("decodability_ratings", {"criterion": "fluency", "system": name}, "mean_rating", x, x - 0.1, x + 0.1)
+        for name, x in (("S1", 20.0), ("S2", 21.0), ("S3", 22.0))
+    ]
+    decoded = [row for row in audited.rows if row.analysis == "decodability"]
+    alone = plot(Result([*decoded, *rated]), figure="decodability_ratings", criterion="fluency")
+    assert "(lines: intervals, items redrawn, these raters)" in alone.caption
+    assert {"20", "21", "22"} <= {text.removesuffix(".0") for text in texts(alone.svg)}
+    assert ARABIC not in texts(alone.svg)
+    both = plot(Result([*audited.rows, *rated], audited.settings), figure="decodability_ratings")
+    assert {"20", "21", "22"} <= {text.removesuffix(".0") for text in texts(both.svg)}
 
 
 def test_layers_are_longest_paths_and_hold_out_against_a_circle():

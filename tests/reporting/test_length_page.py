@@ -60,7 +60,7 @@ def test_the_usual_model_stands_beside_those_with_slopes_of_raters(result):
     said = chapter(result)
     assert "Random items and raters, one slope for all raters (the usual model)" in said
     assert "Each rater has a slope of their own" in said
-    assert "That all raters have one slope: F = " in said
+    assert "Test that all raters have one slope (Hotelling's T-squared, clustered by item): F = " in said
 
 
 def test_an_audit_without_outputs_has_no_such_chapter(made):

@@ -190,4 +190,4 @@ def test_figures_use_the_colours_of_the_page(complete):
     # In either scheme.
     assert all(styles.count(f"--{name}:") == 2 for name in used)
     assert "var(--m-blue, #" not in text
-    assert '<g style="fill:' in drawn
+    assert re.search(r'<g (style="fill:|class="p\d)', drawn)

@@ -81,7 +81,7 @@ def test_systems_stand_from_best_to_worst_beside_their_anchors():
     drawn = plot(a_run(("B", "A", "C")), figure="scores")
     shown = texts(drawn.svg)
     assert [text for text in shown if text in "ABC"] == ["B", "A", "C"]
-    assert {"one rater 0.45", "mean of the others 0.46", "noise ceiling 0.67"} <= set(shown)
+    assert {"one rater 0.450", "mean of the others 0.460", "noise ceiling 0.670"} <= set(shown)
     assert {"verification", "generative"} <= set(shown)
     assert "items and raters redrawn" in drawn.caption
 
@@ -144,3 +144,29 @@ def test_figures_that_cannot_be_drawn_say_why():
     empty = Result([Row("scores", {"system": "S"}, "kappa_quadratic", float("nan"), undefined="no answers")])
     with pytest.raises(MeasurandError, match="with a defined score"):
         plot(empty, figure="scores")
+
+
+@pytest.mark.parametrize("names", [("A", "B", "C"), ("vendor/a-model-of-a-very-long-name-1", "two", "3")])
+def test_names_at_the_right_of_two_readouts_are_not_cut(names):
+    result = a_run(names)
+    rows = list(result.rows)
+    for place, system in enumerate(names):
+        keys = {
+            "contrast": "readout",
+            "of": "kappa_quadratic",
+            "system": system,
+            "a": "verification",
+            "b": "generative",
+        }
+        keys |= {"set": "all", **PATH}
+        rows.append(Row("contrasts", keys, "difference", 0.138 + place / 100, 0.1, 0.18, unit="item", p=0.01))
+    drawn = plot(Result(rows, result.settings), figure="readouts").svg
+    root = ET.fromstring(drawn)  # noqa: S314 - made here
+    width = float(root.get("viewBox").split()[2])
+    ends = [
+        float(node.get("x")) + 0.6 * 8.5 * len(node.text)
+        for node in root.iter(f"{SVG}text")
+        if "·" in (node.text or "")
+    ]
+    assert len(ends) == 3
+    assert max(ends) <= width

@@ -361,7 +361,7 @@ def test_what_was_not_given_is_said(single):
     text = Page(page(single)).text
     assert "Wording of the question not given" in text
     assert "Parser of replies not given" in text
-    assert "Redrawn items redrawn" in text
+    assert "Redrawn items Level of the intervals 95 %" in text
 
 
 def test_a_run_without_anchors_or_contrasts_has_a_page(single):
@@ -419,3 +419,76 @@ def test_unknown_kinds_of_names_are_shown_as_they_are():
     text = Page(page(found)).text
     for name in ("new_statistic", "Anchor: new anchor", "Baseline: new baseline", "It is."):
         assert name in text
+
+
+def test_what_rows_share_is_said_once_below_a_table(several):
+    text = page(several)
+    for note in re.findall(r'<p class="note">([^<]*)</p>', text):
+        assert not re.search(r"centre on [\d−.]", note)
+    shown = re.findall(r'<p class="note">(Where an estimate lies near the end[^<]*)</p>', text)
+    sections = text.split("<section")
+    assert shown
+    assert max(part.count("Where an estimate lies near the end") for part in sections) <= 3
+
+
+def test_ends_of_ranks_and_counts_are_whole_or_a_tenth(several):
+    ends = [row for row in several.rows if row.statistic == "rank" and row.low is not None]
+    moved = [
+        replace(row, low=row.estimate - 0.025, high=row.estimate + 1.025) if row in ends else row
+        for row in several.rows
+    ]
+    shown = page(Result(moved, several.settings, several.findings))
+    assert not re.search(
+        r"\[\d\.\d{2,}|\[−?0\.02",
+        "".join(re.findall(r"<small>\[[^<]*</small>", shown.split('id="spread-ranks"')[1].split("<section")[0])),
+    )
+
+
+def test_the_level_of_the_intervals_and_what_else_was_chosen_are_disclosed(several):
+    text = Page(page(several)).text
+    assert "Intervals (95 %): items redrawn" in text
+    assert "Redrawn items; items and raters Level of the intervals 95 %" in text
+    assert "Epsilon of the alternative annotator test 0.1" in text
+    assert "Margin of equivalence 0.1" in text
+
+
+def test_criteria_that_a_constant_answer_passes_are_told_from_the_others(several):
+    rows = (
+        [
+            replace(row, estimate=1.0 if row.keys["criterion"] == several.settings["scores"]["criteria"][0] else 0.0)
+            if row.statistic == "winning_rate" and row.keys.get("anchor") == "constant"
+            else row
+            for row in several.rows
+        ]
+        if "criteria" in several.settings["scores"]
+        else several.rows
+    )
+    constant = [row for row in rows if row.statistic == "winning_rate" and row.keys.get("anchor") == "constant"]
+    easy = sum(row.estimate >= 0.5 for row in constant if not row.undefined)
+    text = Page(page(Result(rows, several.settings, several.findings))).text
+    assert easy
+    assert f"On {easy} criteri" in text or "On every criterion the median rating" in text
+
+
+def test_where_holm_could_tell_no_pair_apart_none_is_counted(several):
+    many = [replace(row, estimate=190.0) if row.statistic == "n_pairs" else row for row in several.rows]
+    text = Page(page(Result(many, several.settings, several.findings))).text
+    assert "After Holm no pair of so many could be told apart with 100 replicates" in text
+    assert "After Holm no pair of so many" not in Page(page(several)).text
+
+
+def test_the_lead_has_two_digits_of_both_spreads(several):
+    changed = [
+        replace(row, estimate={"sd_between_systems": 0.0853, "median_interval_width": 0.1038}[row.statistic])
+        if row.statistic in ("sd_between_systems", "median_interval_width")
+        else row
+        for row in several.rows
+    ]
+    said = " ".join(lead(Scores(Result(changed, several.settings, several.findings))))
+    assert "standard deviation is 0.085, the median interval 0.10 wide" in said
+
+
+def test_counts_that_are_0_for_every_arm_are_named_below_the_table(gated):
+    text = Page(page(gated)).text
+    assert "0 for every arm:" in text
+    assert "Criteria said to be there, mean" in text or "constant-counts" not in text

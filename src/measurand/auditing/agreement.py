@@ -39,6 +39,9 @@ from measurand.stats.reliability import (
 #: Distinct ratings above which the replicates of the ratio metric are out of reach.
 MOST_VALUES_FOR_RATIO_INTERVAL: Final = 20_000
 
+#: Share of the ratings that may be distinct values if redrawing units is to say anything of nominal alpha without a
+#: single agreement: on a continuous scale only units drawn twice repeat a value.
+MOST_DISTINCT: Final = 0.5
 #: Below this many redrawn clusters the percentile bootstrap is too narrow, and its rows say how much.
 FEW_DRAWN: Final = 20
 _FEW_COVERAGE: Final = (
@@ -83,7 +86,9 @@ def agreement(
         also get the interval of generalised pivots, over items, systems and raters of this kind. On incomplete panels
         `missing` = ``reml`` gives the intraclass correlations over all cells beside the listwise ones. At full
         agreement the lower end is an exact binomial bound: were a share q of units rated by chance, alpha would be
-        1 - q.
+        1 - q; where no pair agrees, the upper end of observed agreement is such a bound. Nominal alpha has no interval
+        where no pair agrees and more than half of the ratings are distinct values, as on a continuous scale: only units
+        that are drawn twice would then repeat a value.
 
     Notes
     -----
@@ -196,6 +201,10 @@ def _alphas(panel: Panel, system: str, replicates: int, confidence: float, seed:
     for position, name in enumerate(["observed_agreement", *(f"alpha_{metric}" for metric in defined)]):
         estimate = float(estimates[position])
         note = _note(name, estimate, float(estimates[0]))
+        if name == "alpha_nominal" and _is_continuous(found, float(estimates[0])):
+            why = "no interval: no two raters gave one thing the same value, and only what is redrawn repeats one"
+            rows.append(Row("agreement", keys, name, estimate, note=joined(note, why), **sample))
+            continue
         if not draws:
             why = "no interval: one item has two ratings or more, nothing can be redrawn"
             rows.append(Row("agreement", keys, name, estimate, note=joined(note, why), **sample))
@@ -222,6 +231,12 @@ def _alphas(panel: Panel, system: str, replicates: int, confidence: float, seed:
         Row("agreement", keys, name, np.nan, undefined=reasons[name], **sample) for name in _STATISTICS if reasons[name]
     ]
     return rows
+
+
+def _is_continuous(found: Patterns, observed: float) -> bool:
+    """Whether no pair agrees because hardly a value is there twice: chance agreement is then that of redrawn copies."""
+    n_ratings = float(found.size[found.of_unit].sum())
+    return observed == 0 and len(found.values) > MOST_DISTINCT * n_ratings
 
 
 def _undefined(panel: Panel, found: Patterns, metric: formulas.Metric) -> str:
@@ -269,6 +284,10 @@ def bootstrapped_row(
         low = 1 - clopper_pearson_upper(0, n_drawn, confidence=confidence)
         method = "exact binomial bound: no unit disagrees (Clopper-Pearson)"
         return Row(analysis, keys, name, estimate, low, 1.0, confidence, method, unit, note=note, **sample)
+    if estimate == 0.0 and name == "observed_agreement":
+        high = clopper_pearson_upper(0, n_drawn, confidence=confidence)
+        method = "exact binomial bound: no unit agrees (Clopper-Pearson)"
+        return Row(analysis, keys, name, estimate, 0.0, high, confidence, method, unit, note=note, **sample)
     interval = percentile_interval(draws, confidence=confidence)
     if np.isnan(interval.low):
         return Row(analysis, keys, name, estimate, note=joined(note, "no interval: no replicate is defined"), **sample)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from measurand.data.names import crossed_names
 from measurand.data.panel import Panel, panels
 from measurand.data.ratings import Ratings
 from measurand.result import Result, Row
@@ -76,10 +77,21 @@ def design(ratings: Ratings | Sequence[Panel] | Any) -> Result:
         layouts[panel.criterion] = {
             "layout": panel.layout,
             "scale": panel.scale.describe(),
+            "range": _range(panel),
             "level": panel.level or "not declared",
             "limits": limits(panel),
+            **({"hint": hint} if (hint := systems_in_names(panel)) else {}),
         }
     return Result(rows, {"design": {"criteria": layouts}})
+
+
+def _range(panel: Panel) -> list[float] | None:
+    """Return the ends of the scale, of the ratings where none are declared; None of categories without an order."""
+    if not panel.has_numbers:
+        return None
+    declared = panel.scale.bounds
+    low, high = declared or (panel.rating.min(), panel.rating.max())
+    return [float(low), float(high)]
 
 
 def limits(panel: Panel) -> list[str]:
@@ -103,6 +115,8 @@ def limits(panel: Panel) -> list[str]:
         )
     if not is_connected(panel):
         out.append("Disconnected: some raters share no item with the others, so that severities cannot be compared.")
+    if hint := systems_in_names(panel):
+        out.append(hint)
     if panel.n_systems == 1:
         out.append("One system: there is nothing to rank.")
     if panel.n_items == 1:
@@ -114,6 +128,19 @@ def limits(panel: Panel) -> list[str]:
             "identity (alpha, ICC(1,1)) holds."
         )
     return out
+
+
+def systems_in_names(panel: Panel) -> str:
+    """Return a hint where the names of raters look like systems and raters in one; blank elsewhere."""
+    first, second = crossed_names(panel.raters) if panel.n_systems == 0 else ([], [])
+    if not first:
+        return ""
+    return (
+        f"The {panel.n_raters:,} raters are called by every combination of {len(first)} names with {len(second)} "
+        f"({panel.raters[0]}, {panel.raters[1]}, …): if one part says whose output was rated, these are systems and "
+        "raters in one, and nothing is ranked that could be. Then make a row for each item and system, with the "
+        "columns item, system and one for each rater."
+    )
 
 
 def is_connected(panel: Panel) -> bool:

@@ -7,7 +7,7 @@ from typing import Final
 
 from measurand.auditing.questions import ALPHA, PAPER, Rows, finding, undetermined, without_systems
 from measurand.result import Finding, Key, Row, Verdict, show_number
-from measurand.sentences import listed, percent, share, short, show_p, spread_of
+from measurand.sentences import estimate_of, listed, percent, share, short, show_p, spread_of
 
 #: R² and |rank correlation| between systems from which the estimate counts, and the R² that its lower limit must exceed
 #: by itself.
@@ -45,7 +45,7 @@ _NAMES: Final = {
     "word": "words",
     "character": "characters",
     "byte": "bytes",
-    "length": "units of the table's own lengths",
+    "length": "the unit of the table",
 }
 _MATCH: Final = "Give lengths, or texts, of the rated outputs under the names of the ratings table."
 
@@ -108,11 +108,11 @@ def length_explains_order(rows: Rows) -> Finding:
         return undetermined(rows, name, question, why, "Rate systems whose outputs differ in length.", source)
     is_followed = r_squared.estimate >= EXPLAINED or abs(spearman.estimate) >= FOLLOWED
     rising = slope.estimate if r_squared.estimate >= EXPLAINED else spearman.estimate
-    spread = f"{percent(r_squared.confidence)} interval {spread_of(r_squared)}"
+    spread = f"{percent(r_squared.confidence)} interval {_shares(r_squared)}"
     spread = spread if r_squared.low is not None else "no interval: the systems lie on a line"
     statement = (
         f"Over {n} systems, mean length in {_unit(r_squared)} explains {share(r_squared.estimate)} of the variance of "
-        f"mean ratings ({spread}); rank correlation {short(spearman.estimate)} ({show_p(spearman.p)})"
+        f"mean ratings ({spread}); rank correlation {_correlation(spearman)} ({show_p(spearman.p)})"
     )
     where = [r_squared, spearman, slope]
     is_sure = r_squared.low is not None and r_squared.low > EXPLAINED_FOR_SURE
@@ -155,13 +155,16 @@ def length_slope(rows: Rows) -> Finding:
     by_raters = random is not None and random.p is not None and random.p < ALPHA
     if by_raters and random is not None:
         statement = (
-            f"For these systems and outputs, not shown for others: {found}; without what outputs differ in beside "
-            f"length, it would be {_per(random)} ({_tested(random)}). {_MEDIATOR}"
+            f"For these systems and outputs, not shown for others: {_per(random)} with slopes that differ by rater "
+            f"({_tested(random)}), but {_slope_tested(full)} with systems and outputs random, too. {_MEDIATOR}"
         )
         remedy = "Speak of these outputs alone: judgements of one output share whatever else makes it better or worse."
         return finding(rows, name, question, "warn", statement, remedy=remedy, where=where, source=source)
     if usual.p < ALPHA:
-        statement = f"For these raters, not shown for others: {found}; {said}. {_MEDIATOR}"
+        statement = (
+            f"For these raters, not shown for others: {said}, but with slopes that differ by rater, and with systems "
+            f"and outputs random, it is {_slope_tested(full)}. {_MEDIATOR}"
+        )
         remedy = "Speak of these raters alone, or ask more raters: their slopes are the sample that counts."
         return finding(rows, name, question, "warn", statement, remedy=remedy, where=where, source=source)
     return finding(rows, name, question, "pass", f"Not shown: {found}; {said}.", where=where, source=source)
@@ -200,12 +203,12 @@ def length_raters_differ(rows: Rows) -> Finding:
         return undetermined(rows, name, question, test, "Rate more items, or outputs that differ in length.", _SECTION)
     low, high = min(each, key=lambda r: r.estimate), max(each, key=lambda r: r.estimate)
     statement = (
-        f"Raters' slopes go from {short(low.estimate)} ({low.keys['rater']}) to {short(high.estimate)} "
-        f"({high.keys['rater']}) scale points per {_one(low)}, {short(mean.estimate)} on average"
+        f"Raters' slopes go from {estimate_of(low)} ({low.keys['rater']}) to {estimate_of(high)} "
+        f"({high.keys['rater']}) scale points per {_one(low)}, {estimate_of(mean)} on average"
     )
     if spread is not None and not spread.undefined:
-        statement += f", with a standard deviation of {short(spread.estimate)} between raters"
-    statement += f"; that they are one has {show_p(test.p)}."
+        statement += f", with a standard deviation of {estimate_of(spread)} between raters"
+    statement += f"; the test that all have one slope gives {show_p(test.p)}."
     where = [test, spread, mean, low, high]
     far = spread is not None and not spread.undefined and spread.estimate >= APART * abs(mean.estimate)
     if test.p < ALPHA and (low.estimate < 0 < high.estimate or far):
@@ -243,7 +246,7 @@ def length_matched_order(rows: Rows) -> Finding:
     spread = f", {percent(rho.confidence)} interval {spread_of(rho)} over systems" if rho.low is not None else ""
     statement = (
         f"On one item at {_equal(at)} ({pairs}; ties half, opponents adjusted for) {_leads(before, after)}; rank "
-        f"correlation with the raw order {short(rho.estimate)}{spread}."
+        f"correlation with the raw order {_correlation(rho)}{spread}."
     )
     if drawn is not None and kept is not None and not drawn.undefined:
         statement += (
@@ -252,9 +255,13 @@ def length_matched_order(rows: Rows) -> Finding:
         )
     statement += f" {_CONTROLLED}"
     where = [rho, drawn, kept, overlap, *[r for r in (*raw, *matched) if r.keys["system"] in {*before, *after}]]
+    by_chance = kept is not None and kept.estimate < KEPT and not all_equal
     if is_kept and rho.estimate >= SAME_ORDER:
-        return finding(rows, name, question, "pass", statement, where=where, source=_SECTION)
-    by_chance = kept is not None and kept.estimate < KEPT
+        if not by_chance:
+            return finding(rows, name, question, "pass", statement, where=where, source=_SECTION)
+        statement = f"Not determined: so few pairs often change the first place, whatever their lengths. {statement}"
+        remedy = "Rate more items: the same order from so few comparisons is no evidence that length does not matter."
+        return finding(rows, name, question, "undetermined", statement, remedy=remedy, where=where, source=_SECTION)
     verdict: Verdict = "warn" if is_kept or by_chance or all_equal else "fail"
     remedy = "Report both orders, and name no winner that only one of them has."
     if all_equal:
@@ -379,7 +386,25 @@ def _first(ranks: Sequence[Row]) -> list[str]:
 
 
 def _slope(row: Row) -> str:
-    return f"{short(row.estimate)} ({percent(row.confidence)} interval {spread_of(row)})"
+    return f"{estimate_of(row)} ({percent(row.confidence)} interval {spread_of(row)})"
+
+
+def _correlation(row: Row) -> str:
+    """Return a correlation with two decimals, as the limits of the verdicts have them, whatever its interval."""
+    return show_number(row.estimate, width=0.1)
+
+
+def _slope_tested(row: Row) -> str:
+    tested = f"{percent(row.confidence)} interval {spread_of(row)}; {_tested(row)}"
+    return f"{estimate_of(row)} ({tested})"
+
+
+def _shares(row: Row) -> str:
+    """Return an interval of shares in percent."""
+    if row.low is None or row.high is None:
+        return ""
+    low, high = (float(f"{100 * end:.3g}") for end in (row.low, row.high))
+    return f"{show_number(low, width=high - low)} to {show_number(high, width=high - low)} %"
 
 
 def _per(row: Row) -> str:
@@ -387,7 +412,7 @@ def _per(row: Row) -> str:
 
 
 def _tested(row: Row) -> str:
-    return f"{show_p(row.p)}, {short(row.df2 or 0)} degrees of freedom"
+    return f"{show_p(row.p)}, {short(float(f'{row.df2 or 0:.1f}'))} degrees of freedom"
 
 
 def _unit(row: Row) -> str:

@@ -12,6 +12,7 @@ from measurand.auditing.questions import (
     DRIFT,
     FEWEST_FOR_STYLE,
     MISSINGNESS_EFFECT,
+    MISSINGNESS_MARGIN,
     MISSINGNESS_P,
     MODAL_SHARE,
     MODAL_SHARE_OF_OTHERS,
@@ -23,7 +24,7 @@ from measurand.auditing.questions import (
     undetermined,
 )
 from measurand.result import Finding, Key, Row, Verdict, show_number
-from measurand.sentences import percent, short, show_p, spread_of
+from measurand.sentences import estimate_of, percent, share, short, show_p, spread_of
 
 
 def agreement(rows: Rows) -> Finding:
@@ -39,8 +40,10 @@ def agreement(rows: Rows) -> Finding:
         remedy = "Have at least two raters rate the same things, on a scale whose order is declared."
         return undetermined(rows, name, question, row, remedy, source)
     note = "" if declared == level else " No level of measurement was declared, so that the ordinal alpha is taken."
-    icc = rows.first("agreement", "icc_2_1", {"missing": "listwise"})
-    extra = f" ICC(2,1) = {short(icc.estimate)}." if icc is not None and not icc.undefined else ""
+    iccs = rows.all("agreement", "icc_2_1", {"missing": "listwise", "system": ""})
+    # Of its intervals the one that holds for other raters, too, where there is one.
+    icc = next((one for one in iccs if one.method.startswith("generalised pivotal")), iccs[0] if iccs else None)
+    extra = "" if icc is None or icc.undefined else f" ICC(2,1) = {_coefficient(icc)}."
     low = -math.inf if row.low is None else row.low
     over = "items redrawn, " if row.unit == "item" else "cells redrawn, "
     spread = (
@@ -65,6 +68,13 @@ def agreement(rows: Rows) -> Finding:
     return finding(rows, name, question, "fail", statement, remedy=remedy, where=where, source=source)
 
 
+def _coefficient(icc: Row) -> str:
+    """Return a coefficient with its interval, if that is about other raters, too."""
+    if not icc.method.startswith("generalised pivotal") or icc.low is None:
+        return short(icc.estimate)
+    return f"{estimate_of(icc)} ({percent(icc.confidence)} interval {spread_of(icc)}, other raters, too)"
+
+
 def correlation_not_agreement(rows: Rows) -> Finding:
     """Say whether correlations promise more than agreement holds."""
     name = "correlation-not-agreement"
@@ -79,8 +89,8 @@ def correlation_not_agreement(rows: Rows) -> Finding:
     r = float(np.mean([pearson[pair].estimate for pair in both]))
     a = float(np.mean([alpha[pair].estimate for pair in both]))
     pairs = f"{len(both)} pair{'s' if len(both) > 1 else ''} of raters"
-    shown = f"Pearson's r is {show_number(r, width=0.1)} on average, ordinal alpha {show_number(a, width=0.1)}"
-    statement = f"Over {pairs} {shown}."
+    shown = f"of Pearson's r is {show_number(r, width=0.1)}, that of ordinal alpha {show_number(a, width=0.1)}"
+    statement = f"The mean over {pairs} {shown}."
     where = [row for pair in both[:3] for row in (pearson[pair], alpha[pair])]
     if r - a <= CORRELATION_GAP:
         return finding(rows, name, question, "pass", statement, where=where, source=source)
@@ -106,11 +116,11 @@ def copied_ratings(rows: Rows) -> Finding:
     if cells is not None and cells.estimate > 0:
         places = rows.all("copies", "n_identical_ratings")
         identical = rows.first("copies", "share_identical_outputs")
-        beside = "" if identical is None else f" (identical outputs alone: {short(100 * identical.estimate)} %)"
+        beside = "" if identical is None else f" (the same output, whatever its ratings: {share(identical.estimate)})"
         statement = (
-            f"{short(100 * cells.estimate)} % of the cells have the output and the ratings of another system's cell on "
-            f"the item{beside}, such as item {places[0].keys['item']}, {places[0].keys['system_a']} and "
-            f"{places[0].keys['system_b']}."
+            f"{share(cells.estimate)} of the cells have the output and the ratings of another system's cell on "
+            f"the item{beside}, such as those of {places[0].keys['system_a']} and {places[0].keys['system_b']} on item "
+            f"{places[0].keys['item']}."
         )
         remedy = "Count such cells once: they are one output under two names, and no evidence that raters agree."
         verdict: Verdict = "warn" if cells.estimate <= MOST_COPIED else "fail"
@@ -164,8 +174,7 @@ def informative_missingness(rows: Rows) -> Finding:
     )
     where = [worst, effect]
     if p >= ALPHA:
-        statement = f"No sign of it: the largest difference is not significant. {statement}"
-        return finding(rows, name, question, "pass", statement, where=where, source=source)
+        return _no_sign_of_it(rows, name, question, statement, tested, where, source)
     remedy = (
         "Who rates on seems to be decided by the ratings themselves. Agreement and means of the ratings that there are "
         "do not describe the cells that were left: report the design, or have a random part of the cells rated by all."
@@ -178,6 +187,36 @@ def informative_missingness(rows: Rows) -> Finding:
     )
     verdict: Verdict = "fail" if failed else "warn"
     return finding(rows, name, question, verdict, statement, remedy=remedy, where=where, source=source)
+
+
+def _no_sign_of_it(
+    rows: Rows, name: str, question: str, statement: str, tested: list[Row], where: list[Row], source: str
+) -> Finding:
+    """Answer where no difference is significant: pass if all intervals are narrow enough to mean that."""
+    of_shares = any(row.keys.get("rating", "") for row in tested)
+    ends = [0.0, 1.0] if of_shares else rows.about.get("range")
+    margin = math.nan if ends is None else MISSINGNESS_MARGIN * (ends[1] - ends[0])
+    limit = f"±{short(margin)}{'' if of_shares else f' ({percent(MISSINGNESS_MARGIN)} of the range of the scale)'}"
+    widest = max(tested, key=_reach)
+    # Rounding, as of a range that is 3 times .1, must not decide.
+    if _reach(widest) <= margin * (1 + 1e-9):
+        said = f"No sign of it: no difference is significant, and every interval lies within {limit}."
+        return finding(rows, name, question, "pass", f"{said} {statement}", where=[*where, widest], source=source)
+    interval = f"goes from {spread_of(widest)}" if widest.low is not None else "has no ends"
+    within = "" if math.isnan(margin) else f", beyond {limit}"
+    said = (
+        f"Not determined: no difference is significant, but the {percent(widest.confidence)} interval for "
+        f"{widest.keys['rater']} {interval}{within}; {show_number(rows.size('n_missing'))} ratings are missing."
+    )
+    remedy = "Report how many ratings are missing, of whom and why: too few are, or too few overlap, to see a pattern."
+    where = [*where, widest]
+    statement = f"{said} {statement}"
+    return finding(rows, name, question, "undetermined", statement, remedy=remedy, where=where, source=source)
+
+
+def _reach(row: Row) -> float:
+    """Return how far from 0 the interval of a difference reaches."""
+    return math.inf if row.low is None or row.high is None else max(abs(row.low), abs(row.high))
 
 
 def straight_lining(rows: Rows) -> Finding:

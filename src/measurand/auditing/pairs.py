@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from measurand.auditing.variance import FACETS
 from measurand.data.panel import Panel, panels
 from measurand.data.ratings import Ratings
 from measurand.result import Key, Result, Row
+from measurand.sentences import joined
 from measurand.stats import variance
 from measurand.stats.inference import (
     Exact,
@@ -33,6 +34,11 @@ from measurand.stats.inference import (
 
 #: Random sign patterns of a permutation test over more than sixteen units.
 FLIPS: Final = 9_999
+#: Note of an interval over both that is narrower than that over items alone.
+NARROWER: Final = (
+    "narrower than over items, where the error is this pair's own: here it is shared with all pairs; read the wider of "
+    "the two"
+)
 #: Below this many raters the pigeonhole bootstrap carries its warning.
 MOST_RATERS_WITH_WARNING: Final = 20
 
@@ -73,7 +79,8 @@ def pairs(
         on panel means (generalises over items, for these raters; `same_sign_all_raters` tells whether every rater
         agrees on the direction); ``rater`` by a one-sample t over the raters' differences (over raters, for these
         items); ``item+rater`` by t with Satterthwaite's degrees of freedom, on complete panels with an error
-        pooled over systems, on others from the full mixed model (both random). `p_sign` and `p_permutation` (sign
+        pooled over systems, on others from the full mixed model (both random); such an interval can be narrower than
+        the pair's own over items, and then says so. `p_sign` and `p_permutation` (sign
         flips) give their p as the estimate and the smallest attainable one. `p_adjusted` is Holm's over the pairs of
         one criterion, unit and test. Differences are taken within item and rater first, so that on incomplete panels
         severity cannot pose as a system difference.
@@ -101,12 +108,13 @@ def pairs(
         found = [_differences(panel, a, b) for a, b in itertools.combinations(range(panel.n_systems), 2)]
         for unit in ("item", "rater"):
             rows += _over(panel, found, unit, confidence, seed)
+        own = _widths(rows, panel.criterion)
         if not full_crossing_fault(panel):
-            rows += _over_both(panel, found, confidence)
+            rows += _narrower_told(_over_both(panel, found, confidence), own)
             if pigeonhole:
                 rows += _pigeonhole(panel, found, pigeonhole, confidence, seed)
         elif not panel.is_complete and panel.n_items > 1 and panel.n_raters > 1:
-            rows += _over_both_by_model(panel, found, confidence)
+            rows += _narrower_told(_over_both_by_model(panel, found, confidence), own)
     settings = {
         "confidence": confidence,
         "seed": seed,
@@ -268,6 +276,31 @@ def _over_both(panel: Panel, found: list[_Pair], confidence: float) -> list[Row]
             )
         )
     return _adjusted(rows)
+
+
+def _widths(rows: Sequence[Row], criterion: str) -> dict[tuple[Key, Key], float]:
+    """Return how wide each pair's own interval over items is."""
+    return {
+        (row.keys["system_a"], row.keys["system_b"]): row.high - row.low
+        for row in rows
+        if row.statistic == "difference"
+        and row.unit == "item"
+        and row.keys["criterion"] == criterion
+        and row.low is not None
+        and row.high is not None
+    }
+
+
+def _narrower_told(rows: Sequence[Row], own: Mapping[tuple[Key, Key], float]) -> list[Row]:
+    """Say of an interval over both that it is narrower than the pair's own over items, which a shared error allows."""
+    return [
+        replace(row, note=joined(row.note, NARROWER))
+        if row.low is not None
+        and row.high is not None
+        and row.high - row.low < own.get((row.keys["system_a"], row.keys["system_b"]), 0.0)
+        else row
+        for row in rows
+    ]
 
 
 def _over_both_by_model(panel: Panel, found: list[_Pair], confidence: float) -> list[Row]:

@@ -14,6 +14,9 @@ CORRELATION_GAP: Final = 0.1
 MOST_COPIED: Final = 0.01
 MISSINGNESS_P: Final = 0.001
 MISSINGNESS_EFFECT: Final = 0.2
+#: Share of the scale's range within which every interval must lie if no difference is to pass (of categories: this
+#: difference of shares); where one is wider, nothing is known.
+MISSINGNESS_MARGIN: Final = 0.25
 #: Share of a rater's ratings on one value that counts as straight-lining where the others do not share it.
 MODAL_SHARE: Final = 0.95
 MODAL_SHARE_OF_OTHERS: Final = 0.8

@@ -22,6 +22,8 @@ _ERROR_TERMS: Final = {
     "item:system": "items random, these raters: would other items of this kind agree?",
     "quasi_f": "items and raters both random",
 }
+#: How a row's note begins to list the components that its model estimates at 0.
+AT_BOUNDARY: Final = "estimated at 0 (boundary): "
 _MODELS: Final = {
     "judgement": (
         "random intercepts of items and raters only: takes every judgement as independent evidence about the systems, "
@@ -71,9 +73,20 @@ def system_test(ratings: Ratings | Sequence[Panel] | Any) -> Result:
             keys: dict[str, Key] = {"error_term": "mixed_model", "model": model}
             test, at_boundary = _mixed_test(panel, model)
             if at_boundary:
-                meaning = f"{meaning}; estimated at 0 (boundary): {', '.join(at_boundary)}"
+                meaning = f"{meaning}; {AT_BOUNDARY}{', '.join(at_boundary)}"
             rows.append(_row(keys, panel, test, meaning, sample))
     return Result(rows, {"system_test": {"error_terms": dict(_ERROR_TERMS), "models": dict(_MODELS)}})
+
+
+def is_at_boundary(row: Row, component: str) -> bool:
+    """Whether the mixed model of a row estimates a component at 0, so that its test leaves that component out.
+
+    Examples
+    --------
+    >>> is_at_boundary(Row("system_test", {}, "f", 2.0, note=f"a test; {AT_BOUNDARY}rater, system:rater"), "rater")
+    True
+    """
+    return component in row.note.partition(AT_BOUNDARY)[2].split(", ")
 
 
 def _row(keys: dict[str, Key], panel: Panel, test: Test, meaning: str, sample: dict[str, Any]) -> Row:

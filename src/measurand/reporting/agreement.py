@@ -8,7 +8,7 @@ from measurand.reporting import cells
 from measurand.reporting.blocks import Block, Cell, Column, Fold, Table, Text, name_cell
 from measurand.reporting.cells import Remarks, without_empty
 from measurand.reporting.view import View
-from measurand.reporting.words import STATISTIC, clean, joined
+from measurand.reporting.words import STATISTIC, clean, joined, shorten
 from measurand.result import Key, Row
 
 _STATISTICS: Final = (
@@ -33,6 +33,12 @@ _INTERVALS: Final = {
 }
 
 
+_NEVER_EQUAL: Final = (
+    "No two raters gave one thing the same value, as is usual on a continuous scale: observed agreement is 0, and "
+    "alpha at the nominal level says nothing of such ratings."
+)
+
+
 def agreement(view: View, criterion: str) -> list[Block]:
     """Return the coefficients of all raters, and folded those of each system alone."""
     remarks = Remarks()
@@ -41,7 +47,12 @@ def agreement(view: View, criterion: str) -> list[Block]:
     outside: list[str] = []
     rows = []
     listwise = _is_listwise_alone(view, criterion)
+    without = ("observed_agreement", "alpha_nominal") if _never_equal(view, criterion) else ()
+    if without:
+        remarks.say(_NEVER_EQUAL)
     for statistic in _STATISTICS:
+        if statistic in without:
+            continue
         found = view.rows(criterion, "agreement", statistic, {"system": ""})
         for missing in dict.fromkeys(str(row.keys.get("missing", "")) for row in found):
             of = [row for row in found if row.keys.get("missing", "") == missing]
@@ -52,7 +63,7 @@ def agreement(view: View, criterion: str) -> list[Block]:
                 continue
             by = {_column(row): row for row in of}
             first = by.get("item", of[0])
-            if "disagree more than chance" in first.note or "nearly all ratings" in first.note:
+            if _is_below_chance(first) or "nearly all ratings" in first.note:
                 notes.setdefault(cells.split_coverage(first.note)[0], []).append(short)
             if (wide := by.get("random")) is not None and not _is_inside(wide):
                 outside.append(short)
@@ -62,13 +73,13 @@ def agreement(view: View, criterion: str) -> list[Block]:
             name = short if missing == "reml" else STATISTIC[statistic]
             rows.append([Cell(name), Cell(cells.estimate(first).text), *intervals])
     for note, names in notes.items():
-        remarks.say(f"{_together(names)}: {note}.")
+        remarks.say(f"{cells.together(names)}: {note}.")
     for reason, names in lacking.items():
         remarks.say(f"Not defined: {joined(names)}: {reason}.")
     if outside:
         remarks.say(
-            f"{_together(outside)}: the interval for other raters, too, is made from variance components and does not "
-            "hold the estimate, which is none of them: read both with caution."
+            f"{cells.together(outside)}: the interval for other raters, too, is made from variance components and does "
+            "not hold the estimate, which is none of them: read both with caution."
         )
     if not rows:
         return [Text(said) for said in remarks.all()]
@@ -91,7 +102,7 @@ def agreement(view: View, criterion: str) -> list[Block]:
             "A cell is one thing that was rated: an item, or a system's output on an item. Krippendorff's alpha is 1 "
             "if raters always agree, 0 if they agree as often as chance would have it, and below 0 if less. An "
             "intraclass correlation (ICC) is the share of the variance of ratings that is due to the cells, not to the "
-            "raters. " + _interval_words([column.text for column in table.columns]) + _level_words(view, criterion)
+            "raters. " + _interval_words(view, criterion) + _level_words(view, criterion)
         ),
         table,
     ]
@@ -99,12 +110,15 @@ def agreement(view: View, criterion: str) -> list[Block]:
     return [*blocks, Fold("Agreement on each system", [by_system])] if by_system else blocks
 
 
-def _together(names: list[str]) -> str:
-    """Return names of coefficients as a list, what they share said once."""
-    shared = "Krippendorff's alpha, "
-    if len(names) > 1 and all(name.startswith(shared) for name in names):
-        return f"Krippendorff's alpha ({joined([name.removeprefix(shared) for name in names])})"
-    return joined(names)
+def _never_equal(view: View, criterion: str) -> bool:
+    """Whether no two raters gave one thing the same value, as on a continuous scale, where none was to be counted."""
+    found = view.defined(criterion, "agreement", "observed_agreement")
+    return bool(found) and all(row.estimate == 0 for row in found) and view.level(criterion) != "nominal"
+
+
+def _is_below_chance(row: Row) -> bool:
+    """Whether a coefficient is below 0 with its whole interval: more disagreement than chance makes."""
+    return "disagree more than chance" in row.note and (row.high is None or row.high < 0)
 
 
 def _is_inside(row: Row) -> bool:
@@ -125,10 +139,31 @@ def _is_listwise_alone(view: View, criterion: str) -> bool:
     return not any(not row.undefined for row in _reml(view, criterion))
 
 
-def _interval_words(columns: list[str]) -> str:
+def _interval_words(view: View, criterion: str) -> str:
+    """Return what each interval holds for, and which to quote for a new panel."""
     said = "The intervals that redraw items (with all their cells) or cells hold for these raters. "
-    if _INTERVALS["random"] in columns:
-        said += "The last interval is about other raters of this kind, too: it is the one to quote for a new panel. "
+    wide = {
+        (name, str(row.keys.get("missing", "")))
+        for name in _STATISTICS
+        for row in view.defined(criterion, "agreement", name, {"system": ""})
+        if _column(row) == "random"
+    }
+    names = [name for name in _STATISTICS if any(one == name and missing != "reml" for one, missing in wide)]
+    if not names:
+        return said
+    has = joined([STATISTIC[name].split(":", 1)[0] for name in names])
+    said += f"The last interval counts raters as a sample, too, as a claim about a new panel must; {has} have one. "
+    own = f"alpha_{view.level(criterion)}"
+    if own not in names and any(view.defined(criterion, "agreement", own, {"system": ""})):
+        said += (
+            f"{STATISTIC[own].split(':', 1)[0]} has none: quote it with its interval over items, as one for these "
+            "raters, and for a new panel ICC(2,1) with its last interval. "
+        )
+    if {("icc_2_1", "listwise"), ("icc_2_1", "reml")} <= wide and (view.size(criterion, "n_systems") or 0) > 1:
+        said += (
+            "Of the two for ICC(2,1) quote the one without REML: that of REML takes the cells of one item as "
+            "independent, and so may be too narrow. "
+        )
     return said
 
 
@@ -147,20 +182,28 @@ def _level_words(view: View, criterion: str) -> str:
 
 def _by_system(view: View, criterion: str) -> Table | None:
     statistics = ("observed_agreement", f"alpha_{view.level(criterion)}")
+    is_equal = not _never_equal(view, criterion)
     every = [row for row in view.rows(criterion, "agreement", statistics[1]) if row.keys.get("system", "")]
     if not every:
         return None
     remarks = Remarks()
     rows = []
+    below: dict[str, list[str]] = {}
     for row in every:
         system = row.keys["system"]
         keys: dict[str, Key] = {"system": system}
-        observed = view.first(criterion, "agreement", statistics[0], keys)
+        observed = view.first(criterion, "agreement", statistics[0], keys) if is_equal else None
         remarks.hold(row, system)
-        rows.append([name_cell(system), cells.estimate(observed), cells.estimate(row, remarks)])
+        if _is_below_chance(row):
+            below.setdefault(cells.split_coverage(row.note)[0], []).append(shorten(system))
+        elif "disagree more than chance" not in row.note:
+            remarks.see(row)
+        rows.append([name_cell(system), cells.estimate(observed), cells.estimate(row)])
+    for note, names in below.items():
+        remarks.say(f"{joined(names)}: {note}.")
     columns = [
         Column("System"),
         Column("Observed agreement", is_number=True),
         Column(STATISTIC[statistics[1]], is_number=True),
     ]
-    return Table("Agreement on each system alone, items redrawn", columns, rows, remarks.all(4))
+    return without_empty("Agreement on each system alone, items redrawn", columns, rows, remarks.all(4))

@@ -7,7 +7,7 @@ from typing import Final
 
 from measurand.reporting.blocks import Answer, Block, Cell, Column, Fold, Table, Text, name_cell, name_column
 from measurand.reporting.view import View, counts
-from measurand.reporting.words import FINDING, MARK, WORD, called, clean, key_text, shorten
+from measurand.reporting.words import MARK, WORD, called, clean, key_text, shorten
 from measurand.result import Finding, Key
 
 #: Up to this many criteria the matrix has them as columns, and up to the other their details stand open.
@@ -18,8 +18,8 @@ _MOST_ROWS: Final = 8
 
 
 def short_name(finding_id: str) -> str:
-    """Return the heading of a question in a matrix."""
-    return FINDING.get(finding_id, clean(finding_id).replace("-", " "))
+    """Return the name of a question: its id, as statements, tables and files have it."""
+    return clean(finding_id)
 
 
 def anchor(view: View, finding: Finding) -> str:
@@ -92,7 +92,7 @@ def _matrix(view: View) -> list[Block]:
         columns = [Column("Question"), *(name_column(called(c)) for c in view.criteria)]
         rows = [[Cell(clean(questions[q])), *(cell(c, q) for c in view.criteria)] for q in asked]
     else:
-        columns = [Column("Criterion"), *(Column(short_name(q), title=clean(questions[q])) for q in asked)]
+        columns = [Column("Criterion"), *(Column(short_name(q).replace("-", " "), title=clean(questions[q])) for q in asked)]
         rows = [[name_cell(c), *(cell(c, q) for q in asked)] for c in view.criteria]
     blocks: list[Block] = [
         Text("Each verdict leads to its statement below."),

@@ -99,6 +99,12 @@ class Table:
         """What must be done to print it whole: nothing, smaller letters (``many``), or a landscape page too."""
         return "" if len(self.columns) < _MANY else "many" if len(self.columns) < _MOST else "many most"
 
+    @property
+    def classes(self) -> str:
+        """What the style sheet needs to know: how wide it prints, and whether its rows are named by sentences."""
+        is_wordy = any(len(row[0].text) > _WORDY for row in self.rows if row)
+        return " ".join(filter(None, (self.width, "wordy" if is_wordy else "")))
+
 
 @dataclass(frozen=True, slots=True)
 class Image:
@@ -190,6 +196,8 @@ class Cards:
 #: Rows from which on a table can be sorted; columns from which on it needs small print, or a landscape page.
 _FEWEST_SORTED: Final = 3
 _MANY: Final = 11
+#: Characters of the head of a row from which on it needs room on a phone.
+_WORDY: Final = 28
 _MOST: Final = 16
 
 #: Columns of a card, beside who spoke and the strip, that are readable on half a page.

@@ -19,6 +19,9 @@ MOST_SYSTEMS: Final = 60
 #: Systems that a sentence names, and ranks that a cell shows.
 _MOST_NAMED: Final = 6
 _MOST_RANKS: Final = 4
+#: The share of draws from which on a rank is shown, and what is none at all.
+_LEAST_SHARE: Final = 0.01
+_DUST: Final = 1e-9
 _LETTERS: Final = "compact letter display: "
 
 
@@ -116,6 +119,8 @@ def _top(view: View, criterion: str, unit: str, systems: Sequence[Key]) -> str:
     names = [shorten(name, 40) for name in systems if name in top]
     if len(names) == len(systems):
         said = f"any of the {len(systems)} systems may be first."
+    elif len(names) == 1:
+        said = f"{names[0]} alone may be first."
     elif len(names) > _MOST_NAMED:
         said = f"{len(names)} of {len(systems)} systems may be first."
     else:
@@ -135,10 +140,13 @@ def _likely(view: View, criterion: str, systems: Sequence[Key]) -> Table | None:
     for name in systems[:MOST_SYSTEMS]:
         shown = []
         for unit in units:
-            found = sorted(by.get((unit, name), []), key=lambda row: (-row.estimate, float(row.keys["at_rank"])))
+            every_rank = sorted(by.get((unit, name), []), key=lambda row: (-row.estimate, float(row.keys["at_rank"])))
+            # What is shown as less than 1 % is not worth a place, and could be no draw at all.
+            found = [row for row in every_rank if row.estimate >= _LEAST_SHARE][:_MOST_RANKS]
             said = [f"{show_number(float(row.keys['at_rank']))} ({_percent(row.estimate)})" for row in found]
-            more = f", {len(said) - _MOST_RANKS} more" if len(said) > _MOST_RANKS else ""
-            shown.append(Cell(", ".join(said[:_MOST_RANKS]) + more if said else "–"))
+            left = sum(row.estimate for row in every_rank) - sum(row.estimate for row in found)
+            said += [f"others ({_percent(left)})"] if said and left > _DUST else []
+            shown.append(Cell(", ".join(said) or "–"))
         rows.append([name_cell(name), *shown])
     columns = [Column("System"), *(Column(f"Rank (share of draws): {FACETS[unit]}") for unit in units)]
     remarks = Remarks()
@@ -209,6 +217,7 @@ def _table(view: View, criterion: str, analysis: str, caption: str, all_of: str)
     by = {(row.keys.get("left_out", ""), row.keys["system"]): row for row in ranks}
     whole = [row for row in ranks if row.keys.get("left_out", "") == ""]
     whole.sort(key=lambda row: math.inf if row.undefined else row.estimate)
+    places = cells.places_of(view.rows(criterion, analysis, "mean", {"left_out": ""}))
     left = [name for name in dict.fromkeys(row.keys.get("left_out", "") for row in ranks) if name != ""]
     shown = left[:MOST_BOARDS]
     rows = []
@@ -217,11 +226,16 @@ def _table(view: View, criterion: str, analysis: str, caption: str, all_of: str)
         mean = view.first(criterion, analysis, "mean", {"left_out": "", "system": system})
         remarks.see(row)
         rows.append(
-            [name_cell(system), cells.plain(mean), _rank(row), *(_rank(by.get((name, system))) for name in shown)]
+            [
+                name_cell(system),
+                cells.plain(mean, places=places),
+                _rank(row),
+                *(_rank(by.get((name, system))) for name in shown),
+            ]
         )
     tau = {row.keys["left_out"]: row for row in view.rows(criterion, analysis, "kendall_tau_b")}
     if tau:
-        last = [cells.plain(tau.get(name)) for name in shown]
+        last = [cells.plain(tau.get(name), places=2) for name in shown]
         rows.append([Cell("Kendall's tau-b with the whole board"), Cell(""), Cell(""), *last])
     columns = [Column("System"), Column("Mean", is_number=True), Column(all_of, is_number=True)]
     columns += [_without(name) for name in shown]

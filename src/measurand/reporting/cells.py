@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Final
 
 from measurand.reporting.blocks import Cell, Column, Table
-from measurand.reporting.words import begin, clean, joined, shorten, show_estimate, show_p
+from measurand.reporting.words import begin, clean, joined, shorten, show_estimate, show_p, show_rounded
 from measurand.result import Row, show_interval, show_number
 
 #: How a note on measured coverage begins, and the rows that it names before it counts the rest.
 _COVERAGE: Final = "in simulation"
 _MOST_LABELS: Final = 6
+#: Widths of the interval of a share, in percent, below which it has a decimal place.
+_NARROW: Final = 10.0
 
 
 class Remarks:
@@ -52,8 +55,22 @@ class Remarks:
             else:
                 few = list(labels)[:_MOST_LABELS]
                 more = [f"{len(labels) - len(few)} more"] if len(labels) > len(few) else []
-                shown.append(f"Of {joined([shorten(label) for label in few] + more)}: {coverage}.")
+                shown.append(f"{together([shorten(label) for label in few] + more)}: {coverage}.")
         return shown
+
+
+def together(names: Sequence[str]) -> str:
+    """Return names as people list them, a beginning that all share said once.
+
+    Examples
+    --------
+    >>> together(["Alpha, nominal", "Alpha, ordinal"]), together(["over items", "over raters"])
+    ('Alpha (nominal and ordinal)', 'over items and over raters')
+    """
+    shared = names[0][: names[0].find(", ") + 2] if names and ", " in names[0] else ""
+    if len(names) > 1 and shared and all(name.startswith(shared) for name in names):
+        return f"{shared.removesuffix(', ')} ({joined([name.removeprefix(shared) for name in names])})"
+    return joined(list(names))
 
 
 def sentence(text: str) -> str:
@@ -84,13 +101,42 @@ def estimate(row: Row | None, remarks: Remarks | None = None) -> Cell:
     return Cell(show_estimate(row), show_interval(row))
 
 
-def plain(row: Row | None, remarks: Remarks | None = None) -> Cell:
-    """Return the cell of a number alone, with four digits."""
+def plain(row: Row | None, remarks: Remarks | None = None, *, places: int | None = None) -> Cell:
+    """Return the cell of a number alone, with so many decimal places, else with four digits."""
     if row is None:
         return Cell("–")
     if remarks is not None:
         remarks.see(row)
-    return Cell("–", title=clean(row.undefined)) if row.undefined else Cell(show_number(row.estimate))
+    if row.undefined:
+        return Cell("–", title=clean(row.undefined))
+    return Cell(show_number(row.estimate) if places is None else show_rounded(row.estimate, 10.0 ** (1 - places)))
+
+
+def places_of(rows: Iterable[Row | None], digits: int = 4) -> int:
+    """Return the decimal places that give the largest number of a column so many digits, for all of the column.
+
+    Examples
+    --------
+    >>> places_of([Row("raters", {}, "sd", 14.2), Row("raters", {}, "sd", 17.61)])
+    2
+    """
+    sizes = [abs(row.estimate) for row in rows if row is not None and not row.undefined]
+    largest = max((size for size in sizes if math.isfinite(size)), default=0.0)
+    return 0 if not largest else min(max(digits - 1 - math.floor(math.log10(largest)), 0), 8)
+
+
+def freedom(df: float | None) -> Cell:
+    """Return the cell of degrees of freedom: with a place behind the point where they are few and no whole number.
+
+    Examples
+    --------
+    >>> freedom(26.78).text, freedom(10.0).text, freedom(1012.6).text
+    ('26.8', '10', '1,013')
+    """
+    if df is None or not math.isfinite(df):
+        return Cell(show_number(df))
+    # A fit gives whole numbers but for the last digits.
+    return Cell(f"{df:,.0f}" if df >= 100 or abs(df - round(df)) < 0.005 else f"{df:.1f}")
 
 
 def interval(row: Row | None) -> Cell:
@@ -107,8 +153,11 @@ def share(row: Row | None, remarks: Remarks | None = None) -> Cell:
     """Return the cell of a share in percent, with its interval."""
     if row is None or row.undefined:
         return estimate(row, remarks)
-    small = "" if row.low is None or row.high is None else f"[{100 * row.low:.0f}, {100 * row.high:.0f}]"
-    return Cell(f"{100 * row.estimate:.1f}", small)
+    if row.low is None or row.high is None:
+        return Cell(f"{100 * row.estimate:.1f}")
+    # A place behind the point only where the interval is narrow enough for it to say anything.
+    places = 1 if 100 * (row.high - row.low) < _NARROW else 0
+    return Cell(f"{100 * row.estimate:.{places}f}", f"[{100 * row.low:.{places}f}, {100 * row.high:.{places}f}]")
 
 
 def without_empty(

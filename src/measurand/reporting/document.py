@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
 from measurand.reporting import runs
 from measurand.reporting.answers import findings
 from measurand.reporting.blocks import Block, Bullets, Cell, Column, Document, Fold, Section, Table, Terms, Text
-from measurand.reporting.design import METHODS, design
+from measurand.reporting.design import design, methods
 from measurand.reporting.panel import panel, rated
 from measurand.reporting.verdict import lead
 from measurand.reporting.view import View, counts
@@ -17,6 +19,9 @@ from measurand.reporting.words import ANALYSIS, MARK, WORD, clean, plural, short
 from measurand.result import Result
 
 _MOST_REASONS: Final = 20
+#: Reasons that differ in a number alone stand in one line from so many on.
+_FEWEST_ALIKE: Final = 3
+_NUMBER: Final = re.compile(r"[-−]?\d[\d.,]*(?:e[-+]?\d+)?")
 
 
 def document(result: Result, *, title: str, reproduce: Mapping[str, str]) -> Document:
@@ -41,13 +46,13 @@ def document(result: Result, *, title: str, reproduce: Mapping[str, str]) -> Doc
         view = View(result)
         about = runs.About(
             _headline(view),
-            lead(view),
+            lead(view, with_counts=False),
             [
                 Section("findings", "Findings", findings(view)),
                 Section("design", "What was rated, and what that cannot support", design(view)),
                 Section("panel", "The panel", panel(view)),
             ],
-            [Section("methods", "Methods and references", [Bullets(METHODS)])],
+            [Section("methods", "Methods and references", [Bullets(methods(view))])],
         )
     number = counts(result.findings if about.counted is None else about.counted)
     sections = [
@@ -98,6 +103,7 @@ def _undefined(result: Result) -> list[Block]:
         if row.undefined:
             of = reasons.setdefault(clean(row.undefined), {})
             of[row.analysis] = of.get(row.analysis, 0) + 1
+    reasons = _alike(reasons)
     if not reasons:
         return [Text("Nothing: every number has a value.")] if result.rows else []
     rows = [
@@ -115,6 +121,23 @@ def _undefined(result: Result) -> list[Block]:
         Text("A number that cannot be had is not 0: it is left out, with the reason."),
         Table("Undefined numbers by reason", columns, shown, left),
     ]
+
+
+def _alike(reasons: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    """Return the reasons with those that differ in a number alone as one, which says how many they are."""
+    kinds: dict[str, list[str]] = {}
+    for reason in reasons:
+        kinds.setdefault(_NUMBER.sub("0", reason), []).append(reason)
+    found: dict[str, dict[str, int]] = {}
+    for alike in kinds.values():
+        if len(alike) < _FEWEST_ALIKE:
+            found |= {reason: dict(reasons[reason]) for reason in alike}
+            continue
+        together: Counter[str] = Counter()
+        for reason in alike:
+            together.update(reasons[reason])
+        found[f"{alike[0]} (and {len(alike) - 1} reasons that differ from it in the number alone)"] = dict(together)
+    return found
 
 
 def _reproduce(result: Result, reproduce: Mapping[str, str]) -> list[Block]:

@@ -79,6 +79,8 @@ def plot(result: Result, *, figure: str | None = None, criterion: str = "") -> P
     if figure in OF_RUNS or (figure is None and available_of_run(result)):
         return _of_run(result, figure or available_of_run(result)[0], criterion)
     view = View(result)
+    if figure is not None and figure not in _FIGURES:
+        raise MeasurandError(f"no figure {figure!r}; {_there_are(view)}")
     if not criterion and len(view.criteria) == 1:
         criterion = view.criteria[0]
     if criterion not in view.criteria:
@@ -86,18 +88,32 @@ def plot(result: Result, *, figure: str | None = None, criterion: str = "") -> P
         more = f" and {len(view.criteria) - 10} more" if len(view.criteria) > 10 else ""
         problem = f"no criterion {shorten(criterion)!r}" if criterion else "several criteria, and none is named"
         raise MeasurandError(f"{problem}; give criterion=, one of {names or 'none (the result has no rows)'}{more}")
-    if figure is not None and figure not in _FIGURES:
-        raise MeasurandError(f"no figure {figure!r}; there are {', '.join([*_FIGURES, *OF_RUNS])}")
     can = available(view, criterion)
     if figure is None:
         if not can:
-            reasons = "; ".join(f"{name}: {_missing(view, name, criterion)}" for name in _FIGURES)
-            raise MeasurandError(f"this result has the numbers of no figure ({reasons})")
+            raise MeasurandError(f"this result has the numbers of no figure; {_why_none(view, criterion)}")
         return _FIGURES[can[0]][2](view, criterion)
     if figure not in can:
         others = f"this result can give {', '.join(can)}" if can else "this result can give no figure"
         raise MeasurandError(f"no figure {figure!r} here: {_missing(view, figure, criterion)}; {others}")
     return _FIGURES[figure][2](view, criterion)
+
+
+def _there_are(view: View) -> str:
+    """Say which figures a result can give, and which there are beside them."""
+    can = available_of_run(view.result)
+    can += [name for name in _FIGURES if any(not _missing(view, name, criterion) for criterion in view.criteria)]
+    others = ", ".join(name for name in (*_FIGURES, *OF_RUNS) if name not in can)
+    return f"this result can give {', '.join(can)}; of others there are {others}" if can else f"there are {others}"
+
+
+def _why_none(view: View, criterion: str) -> str:
+    """Say what the figures of an audit lack: of analyses that are there the reason, of others their names."""
+    there = [name for name, (analysis, _, _) in _FIGURES.items() if analysis in view.result.analyses]
+    needed = dict.fromkeys(analysis for name, (analysis, _, _) in _FIGURES.items() if name not in there)
+    told = [f"{name}: {_missing(view, name, criterion)}" for name in there]
+    told += [f"{'others' if told else 'figures'} are drawn from the analyses {', '.join(needed)}"] if needed else []
+    return "; ".join(told)
 
 
 def available_of_run(result: Result) -> list[str]:

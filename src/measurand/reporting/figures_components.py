@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from measurand.reporting.svg import BLUE, INK, MUTED, VERMILION, WIDTH, Labels, Plot, style, titled, to_svg
 from measurand.reporting.view import View
-from measurand.reporting.words import UNBIASED
+from measurand.reporting.words import UNBIASED, three_digits
 from measurand.result import Row, show_number
 
 if TYPE_CHECKING:
@@ -55,7 +55,9 @@ def components(view: View, criterion: str) -> Plot:
             if name in beside:
                 _point(axes, beside[name].estimate, y, "reml")
             axes.text(-0.03, y, labels.put(name, 26), transform=axes.get_yaxis_transform(), ha="right", va="center")
-            said = f"{_digits(row.estimate, 3)} {_plain_interval(row)}"
+            said = three_digits(row.estimate)
+            if row.low is not None and row.high is not None:
+                said += f" [{three_digits(row.low)}, {three_digits(row.high)}]"
             if name in shares:
                 said += f" · {100 * shares[name].estimate:.0f} %"
             axes.text(1.05, y, said, transform=axes.get_yaxis_transform(), ha="left", va="center", fontsize=8.5)
@@ -82,7 +84,9 @@ def components(view: View, criterion: str) -> Plot:
             caption += " Hollow squares are the estimates by restricted maximum likelihood (REML)."
         if negative_rows:
             names = ", ".join(negative_rows)
-            caption += f" Diamonds are negative estimates ({names}): nothing of the kind is detectable."
+            caption += (
+                f" Diamonds are negative estimates ({names}), which count as 0: nothing of the kind is detectable."
+            )
         if any(row.high is not None and row.high > edge for row in rows):
             caption += " An arrow marks an interval that goes on beyond the edge."
         description = f"The largest component is {largest.keys['component']} with {show_number(largest.estimate)}."
@@ -120,14 +124,3 @@ def _legend(axes: Axes, kinds: dict[str, str]) -> None:
         _point(axes, x, 0, kind)
         axes.text(x + 0.027, 0, words, va="center", fontsize=8.5)
         x += 0.075 + 0.0117 * len(words)
-
-
-def _plain_interval(row: Row) -> str:
-    if row.low is None or row.high is None:
-        return ""
-    return f"[{_digits(row.low, 2)}, {_digits(row.high, 2)}]"
-
-
-def _digits(value: float, digits: int) -> str:
-    """Return a number with so many digits: one huge limit must not round all the others away."""
-    return show_number(float(f"{value:.{digits}g}"))

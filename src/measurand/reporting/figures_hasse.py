@@ -58,10 +58,12 @@ def hasse(view: View, criterion: str) -> Plot:
         counted = [f"{plural(len(orders[unit]), 'line')} with {FACETS[unit]}" for unit in units]
         told = f"{plural(len(every), 'system')}; {', '.join(counted)}."
         caption = (
-            "A system is shown to be better, for all pairs at once, than those below that a line to the right, or "
-            "several one behind the other, leads to; systems that no such path joins are not told apart, whatever "
-            "their ranks. The layer counts the longest chain of better systems; an open point has no line at all."
+            "Lines to the right, followed one after the other, lead from a system to those that it is shown to be "
+            "better than, for all pairs at once; systems that no such path joins are not told apart, whatever their "
+            "ranks. The layer is 1 more than the longest chain of better systems."
         )
+        if any(system not in {one for pair in orders[unit] for one in pair} for unit in units for system in systems):
+            caption += " An open point has no line at all."
         none = [FACETS[unit] for unit in FACETS if unit in orders and not orders[unit]]
         if none:
             caption += f" With {', and with '.join(none)}, no system is shown to be better than another."

@@ -46,11 +46,12 @@ def length(view: View, criterion: str) -> Plot:
         title = "Ratings and length"
         caption = "Left: each system's mean rating by the mean length of its outputs (bars: intervals of the lengths)."
         if rho is not None:
-            caption += f" Spearman's rho is {show_rounded(rho.estimate, 0.1)}."
+            caption += f" Spearman's rho over systems is {show_rounded(rho.estimate, 0.1)}."
         if has_rates:
             caption += (
                 " Right: how often each system is rated above an average other one on outputs of equal length, with "
-                "intervals over items, in the order of the ratings; the line at one half is no preference."
+                "intervals over items, each system as high up as its mean rating; the dashed line at one half is no "
+                "preference."
             )
         description = f"{plural(len(ratings), 'system')}; the table has the numbers."
         svg = to_svg(drawing, labels, name="length", title=titled(title, criterion), description=description)

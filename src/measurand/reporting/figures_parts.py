@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from measurand.reporting.scores_cells import ANCHOR_SHORT
 from measurand.reporting.scores_view import Scores
 from measurand.reporting.svg import INK, ORANGE, PURPLE, WIDTH
-from measurand.result import Row, show_number
+from measurand.reporting.words import show_rounded
+from measurand.result import Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,7 +91,7 @@ def anchor_entries(anchors: Sequence[tuple[str, Row]]) -> list[Entry]:
     return [
         Entry(
             {"color": INK, "linewidth": 1.0, "linestyle": _ANCHORS[name][0]},
-            f"people: {ANCHOR_SHORT[name]} {show_number(round(row.estimate, 3))}",
+            f"people: {ANCHOR_SHORT[name]} {show_rounded(row.estimate, 0.01)}",
         )
         for name, row in anchors
     ]

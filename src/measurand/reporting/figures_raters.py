@@ -60,8 +60,8 @@ def rater_style(view: View, criterion: str) -> Plot:
                     axes.axhline(y, color=GRID, linewidth=0.4, zorder=0)
             _panel(axes, statistic, [rows.get(rater) for rater in shown])
         caption = (
-            "Raters from the most lenient to the most severe by mean; lines are intervals, and the upright line is "
-            "the middle rater."
+            "Raters from the most lenient to the most severe by mean; lines are intervals, where there are any, and "
+            "the dashed line is the median of the raters."
         )
         if any(statistic == "drift" for _, statistic, _ in found):
             caption += " Drift is against the other raters of the same things; filled where told from 0 (Holm)."

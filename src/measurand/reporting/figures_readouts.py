@@ -136,7 +136,7 @@ def readouts(view: Scores) -> Plot:
     shown = every[: _MOST_PAIRS if is_stacked else 1]
     systems = [one.system for pair in shown for one in pair.changes[:MOST_SYSTEMS]]
     size = min(distinct(systems, _NAME, _LONGEST), max(len(clean(one)) for one in systems))
-    right = (size + 10) * CHARACTER / WIDTH
+    right = (size + 14) * CHARACTER / WIDTH
     anchors = drawn_anchors(view)
     sides = [where for where in _LOOKS if any(one.side == where for pair in shown for one in pair.changes)]
     entries = [Entry({**_LOOKS[where], "markersize": 5}, _SAID[where]) for where in sides]

@@ -24,7 +24,7 @@ from measurand.reporting.svg import (
     style,
     to_svg,
 )
-from measurand.reporting.words import STATISTIC, clean, distinct, plural, shorten
+from measurand.reporting.words import STATISTIC, clean, distinct, plural, shorten, show_rounded
 from measurand.result import Row, show_number
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def _anchor_lines(axes: Axes, view: Scores, names: Sequence[str], width: float, 
                 if band is not None and band.low is not None and band.high is not None:
                     axes.axvspan(max(band.low, low), min(band.high, high), color=_BANDS[name], alpha=alpha, linewidth=0)
         axes.axvline(row.estimate, color=INK, linewidth=1.1, linestyle=_LINES[name], zorder=2)
-        text = f"{ANCHOR_SHORT[name]} {show_number(round(row.estimate, 3))}"
+        text = f"{ANCHOR_SHORT[name]} {show_rounded(row.estimate, 0.01)}"
         half = len(text) * 0.064 / 2
         x = (row.estimate - low) / (high - low) * width
         centre = min(max(x, half), width - half)

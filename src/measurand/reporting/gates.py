@@ -21,6 +21,28 @@ _MOST_ARMS: Final = 60
 _MOST_BESIDE_WORDS: Final = 4
 #: Statistics that stand in the matrix, or have a column of their own.
 _NOT_NUMBERS: Final = ("passed",)
+#: Statistics whose names say too little as the head of a column.
+_HEADINGS: Final = {
+    "coverage": "Share answered",
+    "share_items_complete": "Share of items with every answer",
+    "share_repaired": "Share repaired",
+    "n_without_row": "Questions without row",
+    "mean_count": "Criteria said to be there, mean",
+    "sd_count": "Criteria said to be there, standard deviation",
+    "share_duplicated": "Share with answers of another item",
+    "n_distinct_vectors": "Different answers to all criteria",
+    "share_if_independent": "The same, if criteria were independent",
+    "share_of_raters": "The same, among single raters",
+    "share_on_items_of_raters": "The same, on the raters' items",
+    "kappa_quadratic": "Quadratic kappa",
+    "mean_shuffled": "Mean, items shuffled",
+    "p_permutation": "p (permutation)",
+    "p_below": "p (below)",
+    "share_most_frequent_set": "Share of the most frequent set",
+    "share_saturated": "Share at 0 or 1",
+    "share_near_half": "Share next to one half",
+    "mass_median": "Answer mass, median",
+}
 _SHOWN: Final[tuple[Verdict, ...]] = ("fail", "warn")
 
 
@@ -226,6 +248,8 @@ def _details(view: Gates, gate: str, most: int) -> Fold | None:
             continue
         by.setdefault(arm_of(row), {})[row.statistic] = row
     statistics = list(dict.fromkeys(name for of in by.values() for name in of))
+    nothing = [name for name in statistics if name.startswith("n_") and _is_nothing(by, name)]
+    statistics = [name for name in statistics if name not in nothing]
     said: list[Block] = []
     arms = [arm for arm in view.arms if _applies(view, gate, arm)]
     if not arms and not any(view.verdict(gate, arm) is not None for arm in view.arms):
@@ -242,7 +266,9 @@ def _details(view: Gates, gate: str, most: int) -> Fold | None:
     if rows:
         columns = [Column("Arm"), Column("Verdict")]
         columns += [Column(_heading(name), is_number=True) for name in statistics]
-        said.append(Table(f"Numbers of {clean(gate)}", [*columns, *([Column("In words")] if has_words else [])], rows))
+        notes = [f"0 for every arm: {', '.join(_heading(name).lower() for name in nothing)}."] if nothing else []
+        columns += [Column("In words")] if has_words else []
+        said.append(Table(f"Numbers of {clean(gate)}", columns, rows, notes))
     if n_single:
         said.append(Text(f"{plural(n_single, 'number')} of single criteria are in tables/gates.csv.", small=True))
     reasons = dict.fromkeys(view.text(gate, arm) for arm in view.arms if view.verdict(gate, arm) == "not_applicable")
@@ -252,11 +278,19 @@ def _details(view: Gates, gate: str, most: int) -> Fold | None:
     told = " · ".join(f"{MARK[v]} {n} {WORD[v]}" for v, n in number.items() if n)
     finding = next((one for one in view.findings if one.id == gate), None)
     if finding is not None:
-        said.insert(0, Text(f"{clean(finding.question)} {clean(finding.statement)}"))
+        # What it says stands among the findings.
+        said.insert(0, Text(clean(finding.question)))
     return Fold(f"{clean(gate)}: {told}", said, id=_anchor(gate))
 
 
+def _is_nothing(by: Mapping[Arm, Mapping[str, Row]], statistic: str) -> bool:
+    """Whether a count is 0 wherever there is one."""
+    return all(of[statistic].estimate == 0 and not of[statistic].undefined for of in by.values() if statistic in of)
+
+
 def _heading(statistic: str) -> str:
+    if statistic in _HEADINGS:
+        return _HEADINGS[statistic]
     return begin(statistic.removeprefix("n_").replace("_", " "))
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 from measurand.reporting import cells
 from measurand.reporting.blocks import Block, Cell, Column, Fold, Text, name_cell, name_column
 from measurand.reporting.cells import Remarks, without_empty
 from measurand.reporting.view import View
-from measurand.reporting.words import begin, show_p, show_rounded, unit_of_length
+from measurand.reporting.words import begin, show_estimate, show_p, show_rounded, three_digits, unit_of_length
 from measurand.result import Key, Row
 
 _MOST: Final = 40
 _MOST_AS_COLUMNS: Final = 12
+#: What the note of a slope says of the size of its test in simulation.
+_ALARMS: Final = re.compile(r"(in simulation, [^;]*), its test at \.05 alarmed falsely ([^;]* %) of the time")
 _MODEL: Final = {
     "judgement": "random items and raters, one slope for all raters (the usual model)",
     "judgement+rater_slope": "each rater has a slope of their own",
@@ -59,6 +61,7 @@ def _systems(view: View, criterion: str) -> list[Block]:
     at = tolerance(view, criterion)
     remarks = Remarks()
     rows = []
+    places = cells.places_of(means)
     for mean in means[:_MOST]:
         of: dict[str, Key] = {"system": mean.keys["system"]}
         half = _by_unit(
@@ -81,7 +84,7 @@ def _systems(view: View, criterion: str) -> list[Block]:
             [
                 name_cell(mean.keys["system"]),
                 cells.estimate(view.first(criterion, "length", "mean_length", of)),
-                cells.plain(_three(mean)),
+                cells.plain(mean, places=places),
                 cells.plain(raw),
                 cells.plain(matched),
                 cells.plain(compared),
@@ -92,21 +95,22 @@ def _systems(view: View, criterion: str) -> list[Block]:
             ]
         )
     heads = (
-        "Mean length",
+        f"Mean length{_of_unit(view, ' (', ')')}",
         "Mean rating",
         "Rank by rating",
         "Rank at equal length",
         "Pairs of outputs of equal length",
         "Win rate at equal length, ties half",
-        "the same, raters random",
+        "Its interval, raters random",
         "Win rate, ties dropped (Wilson)",
         "Win rate against an average opponent",
     )
     columns = [Column("System"), *(Column(one, is_number=True) for one in heads)]
     remarks.say(
-        "Intervals of win rates redraw items; “raters random” counts raters as a sample. Wilson's takes every "
-        "comparison for new evidence, although they share items, raters and opponents. “Against an average opponent” "
-        "counts every opponent alike, however often it was equally long; ranks at equal length are by that."
+        "A win rate is how often a system's output is rated above another's to the same item. Its intervals redraw "
+        "items; “raters random” counts raters as a sample. Wilson's takes every comparison for new evidence, although "
+        "they share items, raters and opponents. “Against an average opponent” counts every opponent alike, however "
+        "often it was equally long; ranks at equal length are by that. Intervals of mean lengths are over items."
     )
     if at and at["tolerance"]:
         remarks.say(
@@ -116,8 +120,10 @@ def _systems(view: View, criterion: str) -> list[Block]:
     return [without_empty("Systems by mean rating, and at equal length", columns, rows, remarks.all())]
 
 
-def _three(row: Row) -> Row:
-    return replace(row, estimate=float(f"{row.estimate:.4g}"))
+def _of_unit(view: View, before: str, after: str) -> str:
+    """Return the unit of length between two texts, blank where it is that of the table."""
+    unit = str(view.result.settings.get("length", {}).get("unit_of_length", ""))
+    return "" if unit in ("", "length") else f"{before}{unit_of_length(unit)}{after}"
 
 
 def _by_unit(view: View, criterion: str, statistic: str, keys: dict[str, Key]) -> dict[str, Row]:
@@ -125,7 +131,7 @@ def _by_unit(view: View, criterion: str, statistic: str, keys: dict[str, Key]) -
     return {row.unit: row for row in view.rows(criterion, "length", statistic, keys)}
 
 
-_STATISTICS: Final = {"r_squared": "R-squared", "spearman": "Spearman's rho", "slope": "Slope per unit of length"}
+_STATISTICS: Final = {"r_squared": "R-squared", "spearman": "Spearman's rho", "slope": "Slope, scale points per unit"}
 
 
 def _between(view: View, criterion: str) -> list[Block]:
@@ -136,10 +142,14 @@ def _between(view: View, criterion: str) -> list[Block]:
     ]
     at = tolerance(view, criterion) | {"model": "adjusted", "ties": "half"}
     series.append(
-        ("Spearman, order at equal length against raw", view.rows(criterion, "length", "spearman_matched_raw", at))
+        (
+            "Spearman's rho of the order at equal length with the raw one",
+            view.rows(criterion, "length", "spearman_matched_raw", at),
+        )
     )
     remarks = Remarks()
     rows = []
+    narrow: list[str] = []
     for words, found in series:
         if not found:
             continue
@@ -149,17 +159,34 @@ def _between(view: View, criterion: str) -> list[Block]:
             continue
         by = {row.unit: row for row in found if not row.method.startswith("exact")}
         exact = next((row for row in found if row.method.startswith("exact")), None)
-        estimate = Cell(show_rounded(first.estimate, 0.1))
+        # The digits of the narrowest interval: an estimate stands once before all of them.
+        ends = [(row.high - row.low, row) for row in found if row.low is not None and row.high is not None]
+        finest = min(ends, key=lambda one: one[0])[1] if ends else first
+        estimate = Cell(show_estimate(finest)) if ends else Cell(show_rounded(first.estimate, 0.1))
+        if any("too narrow" in row.note for row in found if row.unit == "item+rater"):
+            narrow.append(words)
         p = next((row.p for row in found if row.p is not None), None)
         rows.append([Cell(words), estimate, cells.interval(by.get("system")), cells.interval(exact)])
         rows[-1] += [cells.interval(by.get("item")), cells.interval(by.get("item+rater")), cells.p_value(p)]
     if not rows:
         return [Text(said) for said in remarks.all()]
-    heads = ("Estimate", "Over systems", "the same, exact", "Over items", "Over items and raters", "p, over systems")
-    columns = [Column("Over systems"), *(Column(one, is_number=True) for one in heads)]
+    heads = (
+        "Estimate",
+        "Interval over systems",
+        "over systems, exact",
+        "over items",
+        "over items and raters",
+        "p, over systems",
+    )
+    columns = [Column("Mean rating by mean length"), *(Column(one, is_number=True) for one in heads)]
     remarks.say(
         "An interval over systems says how little so few systems tell; the others take these systems as all there are."
     )
+    if narrow:
+        remarks.say(
+            "The interval over items and raters is too narrow: redrawing the few raters that there are understates how "
+            "raters differ."
+        )
     return [without_empty("Mean rating and mean length, over systems", columns, rows, remarks.all())]
 
 
@@ -172,27 +199,38 @@ def _judgements(view: View, criterion: str) -> list[Block]:
             continue
         if row.undefined:
             remarks.see(row)
+        alarms = _ALARMS.search(row.note)
         spread = view.first(criterion, "length", "slope_sd_between_raters", {"model": model, "rater": ""})
         rows.append(
             [
                 Cell(begin(words)),
                 cells.estimate(row),
-                _freedom(row.df2),
+                cells.freedom(row.df2),
                 cells.p_value(row.p),
                 cells.estimate(spread),
+                Cell(alarms.group(2) if alarms else "–"),
             ]
         )
+        if alarms:
+            remarks.say(
+                f"False alarms: {alarms.group(1)}, how often a test at .05 found a slope where there was none; 5 % "
+                "would be right."
+            )
     if not rows:
         return []
-    heads = ("Rating per unit of length", "Degrees of freedom", "p", "SD of slopes between raters")
+    heads = ("Slope", "Degrees of freedom", "p", "SD of slopes between raters", "False alarms")
     columns = [Column("Model"), *(Column(one, is_number=True) for one in heads)]
-    said = Text("The usual model takes one slope for all raters, and counts every judgement as new evidence about it.")
-    return [said, without_empty("Judgement by judgement", columns, rows, remarks.all())]
+    said = Text(
+        f"A slope is how many scale points a rating rises per {_one(view)}. The usual model takes one slope for all "
+        "raters, and counts every judgement as new evidence about it."
+    )
+    return [said, without_empty("Judgement by judgement: slopes of ratings on length", columns, rows, remarks.all())]
 
 
-def _freedom(df: float | None) -> Cell:
-    """Return degrees of freedom: with a place behind the point where they are few."""
-    return Cell("–" if df is None else f"{df:,.0f}" if df >= 100 or df == int(df) else f"{df:.1f}")
+def _one(view: View) -> str:
+    """Return what a slope is per."""
+    unit = str(view.result.settings.get("length", {}).get("unit_of_length", ""))
+    return "unit of length" if unit in ("", "length") else unit.replace("_", " ")
 
 
 def _raters(view: View, criterion: str) -> list[Block]:
@@ -224,10 +262,15 @@ def _raters(view: View, criterion: str) -> list[Block]:
     if differ is not None and not differ.undefined:
         p = show_p(differ.p)
         said = p if p.startswith("<") else f"= {p}"
-        remarks.say(f"That all raters have one slope: F = {show_rounded(differ.estimate, 1.0)}, p {said}.")
+        remarks.say(
+            f"Test that all raters have one slope (Hotelling's T-squared, clustered by item): F = "
+            f"{three_digits(differ.estimate)} with {cells.freedom(differ.df1).text} and "
+            f"{cells.freedom(differ.df2).text} degrees of freedom, p {said}."
+        )
+        remarks.say("Intervals of slopes are over items; Spearman's rho is of the systems' means and lengths.")
     if len(found) > _MOST:
         remarks.say(f"The first {_MOST} of {len(found)} raters; all are in tables/length.csv.")
-    heads = ("Rating per unit of length", "p", "around the item's mean", "Spearman over systems")
+    heads = ("Slope", "p", "Slope, lengths around the item's mean", "Spearman's rho over systems")
     columns = [Column("Rater"), *(Column(one, is_number=True) for one in heads)]
     return [without_empty("Each rater's slope", columns, rows, remarks.all())]
 

@@ -12,6 +12,7 @@ from measurand.reporting.blocks import (
     Bullets,
     Card,
     Cards,
+    Cell,
     Document,
     Fold,
     Image,
@@ -132,9 +133,16 @@ def _table(table: Table) -> list[str]:
     lines.append(f"| {' | '.join(escape(column.text) or ' ' for column in table.columns)} |")
     lines.append(f"|{'|'.join('---:' if column.is_number else '---' for column in table.columns)}|")
     for row in table.rows:
-        cells = [escape(f"{cell.text} {cell.small}") for cell in row]
+        cells = [escape(_joined(cell)) for cell in row]
         lines.append(f"| {' | '.join(cells)} |")
     return [*lines, "", *(line for note in table.notes for line in (escape(note), ""))]
+
+
+def _joined(cell: Cell) -> str:
+    """Return both lines of a cell in one: an interval, or the end of a range, after a space; others in brackets."""
+    if not cell.small or cell.small.startswith(("[", "(", "to ", "or ")):
+        return f"{cell.text} {cell.small}"
+    return f"{cell.text} ({cell.small})"
 
 
 def _cards(cards: Cards) -> list[str]:

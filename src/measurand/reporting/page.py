@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections.abc import Mapping
 from importlib import resources
 
 from measurand.reporting.blocks import Document
 from measurand.reporting.document import document
+from measurand.reporting.slim import slim, styled_once
 from measurand.result import Result
 
 
@@ -50,25 +50,8 @@ def html_of(page: Document) -> str:
     environment.filters["slim"] = slim
     script = _source("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return environment.from_string(_source("report.html.j2")).render(page=page, script=script, digest=digest)
-
-
-def slim(svg: str) -> str:
-    """Return a drawing as the page needs it, which has all colours: without others, marks that look alike said once.
-
-    Examples
-    --------
-    >>> slim('<use x="1" style="fill:var(--m-blue, #0072b2)"/><use x="2" style="fill:var(--m-blue, #0072b2)"/>')
-    '<g style="fill:var(--m-blue)"><use x="1"/><use x="2"/></g>'
-    """
-    plain = re.sub(r"var\((--m-[a-z]+), #[0-9a-f]{6}\)", r"var(\1)", svg)
-
-    def grouped(found: re.Match[str]) -> str:
-        style = found.group(1)
-        marks = found.group().replace(f' style="{style}"', "")
-        return f'<g style="{style}">{marks}</g>'
-
-    return re.sub(r'<use [^<>]*? style="([^"]*)"/>(?:\s*<use [^<>]*? style="\1"/>)+', grouped, plain)
+    rendered = environment.from_string(_source("report.html.j2")).render(page=page, script=script, digest=digest)
+    return styled_once(rendered)
 
 
 def _source(name: str) -> str:

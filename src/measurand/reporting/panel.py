@@ -59,13 +59,14 @@ def _of_criterion(view: View, criterion: str, number: int) -> list[Part]:
         ("decision", "What it would take: decision study", ("decision",), decision_study),
         ("pairs", "Which systems differ: pairs of systems", ("resolution",), pairs_of_systems),
         ("ranks", "How sure each rank is", ("rank_sets", "hasse"), rank_sets),
-        ("length", "Do ratings follow length?", ("length",), length),
         (
             "boards",
             "The board without each rater, and without parts of the items",
             ("ranks", "decodability_ratings"),
             boards,
         ),
+        # What outputs say comes after what the ratings say.
+        ("length", "Do ratings follow length?", ("length",), length),
     )
     parts = []
     for name, title, figures, step in steps:

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from measurand.reporting import cells
 from measurand.reporting.blocks import Block, Bullets, Cell, Column, Text, name_cell
 from measurand.reporting.cells import Remarks, without_empty
 from measurand.reporting.view import View
-from measurand.reporting.words import begin, clean, joined, plural, show_rounded
+from measurand.reporting.words import clean, joined, plural, show_rounded
 from measurand.result import Key, Row, show_number
 
 #: Rows that a table of raters or of pairs of raters shows.
 MOST_RATERS: Final = 40
 MOST_RATER_PAIRS: Final = 45
+#: Statistics of the use of the scale, and of pairs of raters, in the words of a sentence that says why they lack.
+_USE: Final = {
+    "mean": "the mean",
+    "sd": "the standard deviation",
+    "share_lowest": "the share at the lowest value",
+    "share_highest": "the share at the highest",
+    "levels_used": "the values used",
+}
+_PAIR: Final = {
+    "pearson": "Pearson's r",
+    "spearman": "Spearman's rho",
+    "kappa_quadratic": "kappa",
+    "alpha_ordinal": "alpha",
+    "observed_agreement": "observed agreement",
+    "kendall_tau_b": "tau-b",
+}
+_ORDERS: Final = " Tau-b compares the orders in which the two put the systems: it is descriptive and has no interval."
 #: Statistics of the response style: the words of their columns, and of a sentence that says why they are missing.
 _STYLE: Final = {
     "share_modal": ("Most frequent value, %", "the most frequent value"),
@@ -32,13 +50,15 @@ def raters(view: View, criterion: str) -> list[Block]:
         return _style(view, criterion)
     remarks = Remarks()
     rows = []
+    lacking = _lacking(view, criterion, "raters", _USE)
+    places = cells.places_of(view.rows(criterion, "raters", "sd"), 3)
     for name in names[:MOST_RATERS]:
         of = {
             s: view.first(criterion, "raters", s, {"rater": name})
             for s in ("n_ratings", "mean", "sd", "share_lowest", "share_highest", "levels_used")
         }
         for row in of.values():
-            if row is not None and row.undefined:
+            if row is not None and row.undefined and row.undefined not in lacking:
                 remarks.see(row)
         if (levels := of["levels_used"]) is not None and levels.note:
             remarks.say(f"Values used: {levels.note}.")
@@ -48,7 +68,7 @@ def raters(view: View, criterion: str) -> list[Block]:
                 name_cell(name),
                 cells.plain(of["n_ratings"]),
                 cells.estimate(of["mean"]),
-                cells.plain(of["sd"]),
+                cells.plain(of["sd"], places=places),
                 cells.share(of["share_lowest"]),
                 cells.share(of["share_highest"]),
                 cells.plain(levels),
@@ -65,6 +85,8 @@ def raters(view: View, criterion: str) -> list[Block]:
     ]
     if len(names) > MOST_RATERS:
         remarks.say(f"The first {MOST_RATERS} of {len(names)} raters; all are in tables/raters.csv.")
+    for reason, words in lacking.items():
+        remarks.say(f"Not defined: {joined(words)} ({reason}).")
     return [
         Text(
             "Raters with very different means use the scale differently: they can order the systems alike and still "
@@ -80,14 +102,8 @@ def _style(view: View, criterion: str) -> list[Block]:
     if not names:
         return []
     # What no rater has is said once, and has no column.
-    lacking: dict[str, list[str]] = {}
-    shown = []
-    for statistic, (_, words) in _STYLE.items():
-        every = view.rows(criterion, "style", statistic)
-        if any(not row.undefined for row in every):
-            shown.append(statistic)
-        elif every:
-            lacking.setdefault(every[0].undefined, []).append(words)
+    lacking = _lacking(view, criterion, "style", {statistic: words for statistic, (_, words) in _STYLE.items()})
+    shown = [statistic for statistic in _STYLE if view.defined(criterion, "style", statistic)]
     remarks = Remarks()
     rows = []
     for name in names[:MOST_RATERS]:
@@ -112,7 +128,7 @@ def _style(view: View, criterion: str) -> list[Block]:
     if len(names) > MOST_RATERS:
         remarks.say(f"The first {MOST_RATERS} of {len(names)} raters; all are in tables/style.csv.")
     for reason, words_ in lacking.items():
-        remarks.say(f"{begin(joined(words_))}: {reason}.")
+        remarks.say(f"Not defined: {joined(words_)} ({reason}).")
     said = (
         "A rater who gives one value nearly throughout has a high share of the most frequent value and an entropy near "
         "0."
@@ -126,9 +142,19 @@ def _style(view: View, criterion: str) -> list[Block]:
     return [Text(said), without_empty("Response style of each rater", columns, rows, remarks.all())]
 
 
+def _lacking(view: View, criterion: str, analysis: str, words: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the statistics that have no number for anybody, and so no column, by their reason."""
+    lacking: dict[str, list[str]] = {}
+    for statistic, of in words.items():
+        every = view.rows(criterion, analysis, statistic)
+        if every and all(row.undefined for row in every):
+            lacking.setdefault(every[0].undefined, []).append(of)
+    return lacking
+
+
 def rater_pairs(view: View, criterion: str) -> list[Block]:
     """Return the agreement of every two raters."""
-    statistics = ("pearson", "spearman", "kappa_quadratic", "alpha_ordinal", "observed_agreement", "kendall_tau_b")
+    statistics = tuple(_PAIR)
     found: dict[tuple[Key, Key], dict[str, Row]] = {}
     for statistic in statistics:
         for row in view.rows(criterion, "agreement_pairs", statistic):
@@ -147,20 +173,32 @@ def rater_pairs(view: View, criterion: str) -> list[Block]:
         remarks.say(f"Not shown: {plural(number, 'pair')} of raters without any number: {reason}.")
     if not found:
         return [Text(said) for said in remarks.all()]
+    without = _lacking(view, criterion, "agreement_pairs", _PAIR)
+    for reason, words in without.items():
+        remarks.say(f"Not defined: {joined(words)} ({reason}).")
+    # On a continuous scale no two ratings are equal: a column of zeros would say that as a finding about every pair.
+    equal = view.defined(criterion, "agreement_pairs", "observed_agreement")
+    is_never_equal = bool(equal) and all(row.estimate == 0 for row in equal)
+    if is_never_equal:
+        remarks.say("Observed agreement is 0 for every pair: no two raters gave one thing the same value.")
     for (a, b), of in list(found.items())[:MOST_RATER_PAIRS]:
         shown = []
         for statistic in statistics:
             one = of.get(statistic)
-            if one is not None and one.undefined:
+            if one is not None and one.undefined and one.undefined not in without:
                 remarks.see(one)
             remarks.hold(one, f"{clean(a)} and {clean(b)}")
-            shown.append(cells.estimate(one))
+            if statistic == "kendall_tau_b":
+                shown.append(cells.plain(one, places=2))
+            else:
+                shown.append(Cell("–") if is_never_equal and statistic == "observed_agreement" else cells.estimate(one))
         sample = next(iter(of.values())).n_items
         rows.append([name_cell(a, 24), name_cell(b, 24), Cell(show_number(sample)), *shown])
+    taus = view.defined(criterion, "agreement_pairs", "kendall_tau_b")
     columns = [
         Column("Rater"),
         Column("and rater"),
-        Column("Cells of how many items" if view.size(criterion, "n_systems") else "Items in common", is_number=True),
+        Column("Items in common", is_number=True),
         *(
             Column(name, is_number=True)
             for name in (
@@ -178,7 +216,7 @@ def rater_pairs(view: View, criterion: str) -> list[Block]:
     return [
         Text(
             "A correlation sees only whether two raters go up and down together; kappa and alpha also see whether they "
-            "give the same ratings. Tau-b compares the orders in which the two put the systems. Intervals redraw items."
+            f"give the same ratings. Intervals redraw items.{_ORDERS if taus else ''}"
         ),
         without_empty("Pairs of raters", columns, rows, remarks.all()),
     ]

@@ -20,8 +20,10 @@ from measurand.reporting.scores_cells import (
     legend,
     path_words,
     redrawn,
+    see,
     standing,
     statistic_words,
+    whole_range,
 )
 from measurand.reporting.scores_controls import trained_controls
 from measurand.reporting.scores_view import Arm, Protocol, Scores, arm_words, protocol_words
@@ -84,7 +86,8 @@ def _introduction(view: Scores) -> str:
     said += f": {view.scope_words()}. " if view.scope_words() else ". "
     if any(view.path.values()):
         said += f"Path: {path_words(view.path)}. "
-    said += f"Intervals: {redrawn(view.unit)}, everything refitted in every replicate. " if view.unit else ""
+    if view.unit:
+        said += f"Intervals{view.level}: {redrawn(view.unit)}, everything refitted in every replicate. "
     if view.statistic == "kappa_quadratic":
         said += "1 is perfect agreement, 0 agreement by chance; a constant answer scores 0"
         said += ", or next to it where calibration is held out. " if view.path.get("fit") == "held_out" else ". "
@@ -114,7 +117,7 @@ def board(
     for arm in arms:
         row = view.score(arm)
         if row is not None:
-            remarks.see(replace(row, note=_MEAN_OF.sub("", row.note)))
+            see(remarks, replace(row, note=_MEAN_OF.sub("", row.note)))
         shown = [arm_cell(arm, with_protocol=with_protocol), cells.estimate(row), ranks[arm]]
         shown += [standing(view, arm, name) for name in against]
         shown += [
@@ -129,7 +132,7 @@ def board(
         if row is not None:
             rows.append((_place(view, row), [_marked("Anchor", name), cells.estimate(row), *blank]))
     if with_baselines:
-        rows += [(place, [name, score, *blank]) for place, name, score in _baselines(view)]
+        rows += [(place, [name, score, *blank]) for place, name, score in _baselines(view, remarks)]
     columns = [
         Column("System"),
         Column("Score", is_number=True),
@@ -176,12 +179,8 @@ def ranks_of(view: Scores, arms: Sequence[Arm]) -> dict[Arm, Cell]:
             continue
         rank = 1 + sum(place < own for place in places) + (sum(place == own for place in places) - 1) / 2
         found = rank_row(view, arm)
-        out[arm] = Cell(f"{rank:g}", _ends(found))
+        out[arm] = Cell(f"{rank:g}", whole_range(found))
     return out
-
-
-def _ends(row: Row | None) -> str:
-    return "" if row is None or row.low is None or row.high is None else f"[{row.low:.3g}, {row.high:.3g}]"
 
 
 def rank_row(view: Scores, arm: Arm, scope: str = "") -> Row | None:
@@ -220,7 +219,7 @@ def gates_cell(view: Scores, arm: Arm) -> Cell:
     return Cell(text, title=names, href=href, verdict="fail")
 
 
-def _baselines(view: Scores) -> list[tuple[float, Cell, Cell]]:
+def _baselines(view: Scores, remarks: Remarks) -> list[tuple[float, Cell, Cell]]:
     """Return the baselines at the headline; of one made from every arm's own answers the range over the arms."""
     found: dict[str, list[Row]] = {}
     for row in view.all("baselines", view.statistic):
@@ -229,7 +228,9 @@ def _baselines(view: Scores) -> list[tuple[float, Cell, Cell]]:
     out = []
     for name, rows in found.items():
         cell = cells.estimate(rows[0])
-        if len(rows) > 1:
+        if len(rows) == 1:
+            see(remarks, replace(rows[0], note=""))
+        else:
             ends = min(row.estimate for row in rows), max(row.estimate for row in rows)
             width = next((row.high - row.low for row in rows if row.low is not None and row.high is not None), None)
             cell = Cell(" to ".join(show_rounded(end, width) for end in ends), f"{len(rows)} arms")
@@ -276,7 +277,7 @@ def _every_anchor(view: Scores) -> list[Block]:
                 row = view.against(arm, name, unit=unit)
                 p = None if row is None else row.p_adjusted
                 if row is not None:
-                    remarks.see(replace(row, note=_FOR_WHOM.sub("", row.note)))
+                    see(remarks, replace(row, note=_FOR_WHOM.sub("", row.note)))
                 shown += [difference(row), cells.p_value(p)]
             rows.append([arm_cell(arm, with_protocol=len(view.protocols) > 1), *shown])
         columns = [Column("System")]

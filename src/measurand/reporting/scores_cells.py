@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from measurand.reporting import cells
 from measurand.reporting.blocks import Cell, name_cell
-from measurand.reporting.cells import Remarks
+from measurand.reporting.cells import Remarks, sentence
 from measurand.reporting.scores_view import Arm, Scores, Side, protocol_words, side
 from measurand.reporting.words import STATISTIC, clean, shorten, show_estimate
-from measurand.result import Key, Row, show_interval
+from measurand.result import Key, Row, show_interval, show_number
 
 #: Anchors and baselines, as rows of a table.
 ANCHOR: Final[dict[str, str]] = {
@@ -75,6 +77,42 @@ _PATH: Final[dict[tuple[str, str], str]] = {
     ("aggregate", "identity"): "averaged over raters",
 }
 MARK_OF: Final[dict[Side, str]] = {"above": "▲", "below": "▼", "open": "≈", "": "–"}
+
+
+#: How a note says that replicates lie elsewhere than the estimate: with a number, which each row has of its own.
+_CENTRE: Final = re.compile(r"the replicates centre on [^:]*: ")
+_CENTRED: Final = (
+    "where an estimate lies near the end of its interval, or outside of it, the replicates lie elsewhere: "
+)
+
+
+def see(remarks: Remarks, row: Row | None) -> None:
+    """Take up the note of a row part by part, so that what rows share is said once."""
+    if row is None:
+        return
+    if row.undefined:
+        remarks.see(row)
+        return
+    for part in row.note.split("; "):
+        remarks.see(replace(row, note=_CENTRE.sub(_CENTRED, part)))
+    if row.low is not None and row.high is not None and not row.low <= row.estimate <= row.high:
+        remarks.say(sentence(f"{_CENTRED}they repeat items, and choose and fit anew"))
+
+
+def whole(value: float) -> str:
+    """Return the end of an interval of a rank or a count, which quantiles put between whole numbers, to a tenth.
+
+    Examples
+    --------
+    >>> whole(4.0250), whole(-0.025), whole(2.5)
+    ('4', '0', '2.5')
+    """
+    return show_number(round(value, 1) + 0.0)
+
+
+def whole_range(row: Row | None) -> str:
+    """Return the interval of a rank or a count, blank where there is none."""
+    return "" if row is None or row.low is None or row.high is None else f"[{whole(row.low)}, {whole(row.high)}]"
 
 
 def redrawn(unit: str) -> str:

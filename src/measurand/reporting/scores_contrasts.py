@@ -9,13 +9,15 @@ from typing import Final
 from measurand.reporting import cells, figures_readouts, figures_scores
 from measurand.reporting.blocks import Block, Cell, Column, Fold, Image, Part, Table, Text, name_cell
 from measurand.reporting.cells import Remarks, without_empty
-from measurand.reporting.scores_cells import ANCHOR, arm_cell, difference, redrawn, turned
+from measurand.reporting.scores_cells import ANCHOR, arm_cell, difference, redrawn, see, turned
 from measurand.reporting.scores_view import Arm, Protocol, Scores, arm_of, is_told_apart, protocol_words, side
 from measurand.reporting.words import begin, clean, plural, shorten
 from measurand.result import Key, Row
 
 #: Tables longer than this are folded.
 MOST_OPEN: Final = 15
+#: Decimals of scores and differences that have no interval.
+_PLACES: Final = 3
 #: Pairs of systems above which only the counts are shown.
 _MOST_PAIRS: Final = 120
 
@@ -49,7 +51,8 @@ def order(view: Scores, *, most: int | None = None) -> list[Block]:
     At most so many protocols have a table, the headline's first.
     """
     protocols = [one for one in view.plain if len(view.protocols[one]) > 1]
-    protocols = [one for one in protocols if _pairs(view, one)]
+    pairs = {one: found for one in protocols if (found := _pairs(view, one))}
+    protocols = list(pairs)
     if not protocols:
         return []
     blocks: list[Block] = [
@@ -61,10 +64,10 @@ def order(view: Scores, *, most: int | None = None) -> list[Block]:
         )
     ]
     for protocol in protocols[:most]:
-        blocks.append(Text(_told(view, protocol)))
+        blocks.append(Text(_told(view, protocol, pairs[protocol])))
         if protocol == view.plain[0] and not figures_scores.missing(view, "order"):
             blocks.append(Image(figures_scores.order(view)))
-        blocks.append(_pair_table(view, protocol))
+        blocks.append(_pair_table(view, protocol, pairs[protocol]))
     if most is not None and (left_out := len(protocols) - most) > 0:
         blocks.append(Text(f"Those of {plural(left_out, 'more protocol')} are in tables/contrasts.csv.", small=True))
     return blocks
@@ -76,11 +79,11 @@ def _pairs(view: Scores, protocol: Protocol) -> list[tuple[Arm, Arm]]:
     return [(a, b) for a, b in every if view.pair(protocol, a[0], b[0])[0] is not None]
 
 
-def _told(view: Scores, protocol: Protocol) -> str:
-    pairs = _pairs(view, protocol)
+def _told(view: Scores, protocol: Protocol, pairs: Sequence[tuple[Arm, Arm]]) -> str:
     ranked = view.ranked(view.protocols[protocol])
     differ = {pair for pair in pairs if is_told_apart(view.pair(protocol, pair[0][0], pair[1][0])[0])}
-    neighbours = [(a, b) for a, b in itertools.pairwise(ranked) if (a, b) in pairs]
+    compared = set(pairs)
+    neighbours = [pair for pair in itertools.pairwise(ranked) if pair in compared]
     said = (
         f"{begin(protocol_words(protocol))}: of" if protocol_words(protocol) else "Of"
     ) + f" {plural(len(pairs), 'pair')} of systems {len(differ)} differ, adjusted, {redrawn(view.unit)}"
@@ -92,8 +95,7 @@ def _told(view: Scores, protocol: Protocol) -> str:
     return f"{said}."
 
 
-def _pair_table(view: Scores, protocol: Protocol) -> Block:
-    pairs = _pairs(view, protocol)
+def _pair_table(view: Scores, protocol: Protocol, pairs: Sequence[tuple[Arm, Arm]]) -> Block:
     if len(pairs) > _MOST_PAIRS:
         return Text(f"All {len(pairs):,} pairs are in tables/contrasts.csv.", small=True)
     remarks = Remarks()
@@ -259,7 +261,8 @@ def _fit(view: Scores) -> list[Block]:
         arm = arm_of(row)
         ends = [view.score(arm, path=view.path | {"fit": fit}) for fit in ("oracle", "held_out")]
         shown = [cells.estimate(end) for end in ends]
-        rows.append([_arm(view, arm), *shown, difference(row, remarks), cells.p_value(row.p_adjusted)])
+        see(remarks, row)
+        rows.append([_arm(view, arm), *shown, difference(row), cells.p_value(row.p_adjusted)])
     columns = [
         Column("System"),
         Column("Score, oracle", is_number=True),
@@ -298,9 +301,7 @@ def _choices(view: Scores, what: str) -> list[Block]:
     for row in found:
         arm = arm_of(row)
         scores = [_point(view, arm, view.path | {what: level}) for level in _LEVELS[what]]
-        rows.append(
-            [_arm(view, arm), *scores, Cell(difference(row).text.removeprefix("+")), Cell(clean(row.keys["a"]))]
-        )
+        rows.append([_arm(view, arm), *scores, cells.plain(row, places=_PLACES), Cell(clean(row.keys["a"]))])
     columns = [
         Column("System"),
         *(Column(level, is_number=True) for level in _LEVELS[what]),
@@ -309,7 +310,7 @@ def _choices(view: Scores, what: str) -> list[Block]:
     ]
     widest = max(found, key=lambda row: row.estimate)
     largest = (
-        f" The largest range is {difference(widest).text.removeprefix('+')} "
+        f" The largest range is {cells.plain(widest, places=_PLACES).text} "
         f"({shorten(protocol_words((str(widest.keys['system']), *arm_of(widest)[1:])), 60)})."
     )
     notes = ["A range of choices has no sampling error of its own; only the headline's choice has an interval."]
@@ -318,7 +319,8 @@ def _choices(view: Scores, what: str) -> list[Block]:
 
 
 def _point(view: Scores, arm: Arm, path: dict[str, Key]) -> Cell:
-    return cells.estimate(view.score(arm, path=path))
+    row = view.score(arm, path=path)
+    return cells.plain(row, places=_PLACES) if row is not None and row.low is None else cells.estimate(row)
 
 
 def _arm(view: Scores, arm: Arm) -> Cell:

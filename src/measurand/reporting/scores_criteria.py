@@ -9,7 +9,7 @@ from typing import Final
 from measurand.reporting import cells, figures_scores
 from measurand.reporting.blocks import Block, Cell, Column, Fold, Image, Table, Text, name_cell, name_column
 from measurand.reporting.cells import Remarks, without_empty
-from measurand.reporting.scores_cells import ANCHOR, ANCHOR_SHORT, arm_cell, redrawn
+from measurand.reporting.scores_cells import ANCHOR, ANCHOR_SHORT, arm_cell, redrawn, whole_range
 from measurand.reporting.scores_view import Arm, Scores, protocol_words
 from measurand.reporting.words import clean, plural, shorten, show_rounded
 from measurand.result import Key, Row, show_number
@@ -20,6 +20,8 @@ _BLOCK: Final = 6
 #: Above so many criteria scores by criterion are left to the tables.
 _MOST_CRITERIA: Final = 120
 _MOST_OPEN: Final = 12
+#: Systems of a protocol that have scores by criterion, the best first.
+_MOST_SYSTEMS: Final = 24
 
 
 def by_criterion(view: Scores, *, most: int | None = None) -> list[Block]:
@@ -42,7 +44,11 @@ def by_criterion(view: Scores, *, most: int | None = None) -> list[Block]:
     for protocol, arms in list(view.protocols.items())[:most]:
         words = protocol_words(protocol)
         title = f"Scores by criterion{f', {shorten(words, 80)}' if words else ''}"
-        blocks.append(Fold(title, _tables(view, view.ranked(arms), title)))
+        tables = _tables(view, view.ranked(arms)[:_MOST_SYSTEMS], title)
+        if len(arms) > _MOST_SYSTEMS:
+            said = f"Those of the first {_MOST_SYSTEMS} of {len(arms)} systems; all are in tables/scores.csv."
+            tables.append(Text(said, small=True))
+        blocks.append(Fold(title, tables))
     if most is not None and (left_out := len(view.protocols) - most) > 0:
         blocks.append(Text(f"Those of {plural(left_out, 'more protocol')} are in tables/scores.csv.", small=True))
     return blocks
@@ -189,7 +195,7 @@ def _thresholds(view: Scores) -> list[Block]:
         rows.append(
             [
                 Cell(f"{threshold}{' (chosen)' if row.keys['threshold'] == view.threshold else ''}"),
-                cells.estimate(row) if row.low is None else Cell(show_number(row.estimate), _range(row)),
+                cells.estimate(row) if row.low is None else Cell(show_number(row.estimate), whole_range(row)),
                 cells.estimate(pairwise),
                 *(Cell("–" if one is None else show_number(one.estimate)) for one in (above, clear)),
             ]
@@ -202,13 +208,8 @@ def _thresholds(view: Scores) -> list[Block]:
         Column("Arms above it, by the whole interval", is_number=True),
     ]
     if n_arms:
-        remarks.say(f"Arms are counted {n_arms}.")
+        controls = ", controls among them" if len(view.protocols) > len(view.plain) else ""
+        remarks.say(f"Arms: {n_arms}{controls}.")
     table = without_empty(f"Other thresholds of agreement, {redrawn(view.unit)}", columns, rows, remarks.all())
     said = "Does the result hold if the set of criteria is chosen more strictly, or not at all?"
     return [Text(said), table]
-
-
-def _range(row: Row) -> str:
-    if row.low is None or row.high is None:
-        return ""
-    return f"[{show_number(row.low)}, {show_number(row.high)}]"

@@ -9,7 +9,7 @@ from typing import Any, Final
 from measurand.reporting import cells
 from measurand.reporting.blocks import Block, Cell, Column, Fold, Table, Terms, Text
 from measurand.reporting.cells import Remarks, without_empty
-from measurand.reporting.scores_cells import ANCHOR, BASELINE, arm_cell, path_words, redrawn
+from measurand.reporting.scores_cells import ANCHOR, BASELINE, arm_cell, path_words, redrawn, see
 from measurand.reporting.scores_view import Scores, arm_of, is_control, keys_of
 from measurand.reporting.words import STATISTIC, clean, joined, plural, shorten
 from measurand.result import show_number
@@ -22,6 +22,8 @@ POLICIES: Final[dict[str, str]] = {
 }
 _NOT_GIVEN: Final = "not given"
 _MOST_OPEN: Final = 15
+#: Names that a line of the protocol lists.
+_MOST_LISTED: Final = 40
 
 
 def coverage(view: Scores) -> list[Block]:
@@ -72,10 +74,12 @@ def baselines(view: Scores) -> list[Block]:
         return []
     remarks = Remarks()
     own = [row for row in found if row.keys.get("system", "")]
+    plain = [row for row in found if not row.keys.get("system", "")]
+    for row in plain:
+        see(remarks, row)
     rows = [
-        [Cell(BASELINE.get(str(row.keys["baseline"]), clean(row.keys["baseline"]))), cells.estimate(row, remarks)]
-        for row in found
-        if row not in own
+        [Cell(BASELINE.get(str(row.keys["baseline"]), clean(row.keys["baseline"]))), cells.estimate(row)]
+        for row in plain
     ]
     name = STATISTIC.get(view.statistic, clean(view.statistic))
     blocks: list[Block] = [
@@ -102,8 +106,8 @@ def protocol(view: Scores) -> list[Block]:
 
     def listed(values: Sequence[str]) -> str:
         names = [shorten(value, 40) for value in dict.fromkeys(values) if value]
-        more = [f"{len(names) - 12} more"] if len(names) > 12 else []
-        return joined(names[:12] + more) or _NOT_GIVEN
+        more = [f"{len(names) - _MOST_LISTED} more"] if len(names) > _MOST_LISTED else []
+        return joined(names[:_MOST_LISTED] + more) or _NOT_GIVEN
 
     variants = [part for arm in plain for part in arm[3].split(", ")]
     asked = [
@@ -131,21 +135,26 @@ def _scoring(view: Scores, settings: Any) -> list[tuple[str, str]]:
     scales = dict.fromkeys(str(value) for value in settings.get("scale", {}).values())
     given = "; ".join(shorten(scale, 60) for scale in list(scales)[:4])
     more = f"; and {len(scales) - 4} more" if len(scales) > 4 else ""
-    paths = ", ".join(str(name) for name in settings.get("calibrate", []))
+    paths = "; ".join(path_words({"calibration": str(name)}) for name in settings.get("calibrate", []))
     out = [
         ("Scale", f"{given}{more}"),
         ("Statistics", joined([STATISTIC.get(name, name) for name in view.statistics])),
         ("Path of the headline", path_words(view.path)),
         ("Calibrations reported", paths),
-        ("Anchors", joined([ANCHOR.get(name, name) for name in view.anchors]) or "none"),
-        ("Baselines", joined([BASELINE.get(name, name) for name in settings.get("baselines", [])]) or "none"),
-        ("Redrawn", joined([redrawn(unit) for unit in view.units])),
+        ("Anchors", "; ".join(ANCHOR.get(name, name) for name in view.anchors) or "none"),
+        ("Baselines", "; ".join(BASELINE.get(name, name) for name in settings.get("baselines", [])) or "none"),
+        ("Redrawn", "; ".join(redrawn(unit).removesuffix(" redrawn") for unit in view.units)),
+        ("Level of the intervals", view.level.strip(" ()")),
     ]
     for name, key in (("Replicates", "replicates"), ("Seed", "seed")):
         if key in settings:
             out.append((name, show_number(settings[key])))
     if "folds" in settings:
         out.append(("Folds of held-out calibration", f"{settings['folds']}, dealt {settings['fold_repeats']} times"))
+    if "epsilon" in settings:
+        out.append(("Epsilon of the alternative annotator test", show_number(settings["epsilon"])))
+    if settings.get("margin"):
+        out.append(("Margin of equivalence", show_number(settings["margin"])))
     if view.has_sets:
         out.append(("Reliable criteria", f"interval alpha of {view.threshold:g} or more"))
     return out

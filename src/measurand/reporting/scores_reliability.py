@@ -6,7 +6,7 @@ from typing import Final
 
 from measurand.reporting import cells, figures_reliability
 from measurand.reporting.blocks import Block, Column, Fold, Image, Text
-from measurand.reporting.cells import Remarks, without_empty
+from measurand.reporting.cells import without_empty
 from measurand.reporting.scores_cells import arm_cell
 from measurand.reporting.scores_view import Scores, keys_of
 from measurand.result import Key
@@ -28,7 +28,6 @@ def reliability(view: Scores, *, most: int | None = None) -> list[Block]:
     """
     if figures_reliability.missing(view, "reliability"):
         return []
-    remarks = Remarks()
     rows = []
     criterion = figures_reliability.criterion_of(view)
     for protocol in view.plain[: None if most is None else 1 + most]:
@@ -37,7 +36,6 @@ def reliability(view: Scores, *, most: int | None = None) -> list[Block]:
             found = [view.find("reliability_curve", name, keys) for name in _PARTS]
             if found[0] is None:
                 continue
-            remarks.see(found[0])
             rows.append([arm_cell(arm, with_protocol=len(view.plain) > 1), *(cells.estimate(row) for row in found)])
     said = (
         "A kappa after calibration sees how answers order items; this looks at their size. Answers are taken at face "
@@ -50,7 +48,7 @@ def reliability(view: Scores, *, most: int | None = None) -> list[Block]:
     if view.has_sets:
         said += " All criteria are taken together here, so that how far their means lie apart counts as discrimination."
     columns = [Column("System"), *(Column(words, is_number=True) for words in _PARTS.values())]
-    table = without_empty("Squared error of answers, taken apart", columns, rows, remarks.all(4))
+    table = without_empty("Squared error of answers, taken apart", columns, rows, [])
     shown: Block = Fold(f"The parts for {len(rows)} arms", [table]) if len(rows) > _MOST_OPEN else table
     more = Text("Every bin, and the parts for each criterion and arm, are in tables/reliability_curve.csv.", small=True)
     return [Text(said), Image(figures_reliability.reliability(view)), shown, more]

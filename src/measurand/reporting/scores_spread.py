@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from statistics import median
 from typing import Final
 
 from measurand.reporting import cells, figures_spread
 from measurand.reporting.blocks import Block, Cell, Column, Fold, Image, Part, Table, Text, name_cell, name_column
 from measurand.reporting.cells import Remarks, without_empty
 from measurand.reporting.scores import rank_row
-from measurand.reporting.scores_cells import ANCHOR_SHORT, arm_cell, difference
+from measurand.reporting.scores_cells import ANCHOR_SHORT, arm_cell, difference, see, whole_range
 from measurand.reporting.scores_criteria import MOST_AS_COLUMNS
 from measurand.reporting.scores_view import Arm, Scores, arm_of, keys_of, protocol_words
-from measurand.reporting.words import begin, called, clean, plural
+from measurand.reporting.words import begin, called, clean, plural, show_rounded
 from measurand.result import Row, show_number
 
 _MOST_OPEN: Final = 12
+_ALPHA: Final = 0.05
+_HALF: Final = 0.5
+_HOLM: Final = "pairs_separated_holm"
+_ERROR: Final = "; error included"
 _TEST: Final = "alternative_annotator_test"
 _PAIRS: Final = {
     "pairs_separated_marginal": "by intervals that do not overlap",
@@ -55,19 +61,25 @@ def _between(view: Scores) -> list[Block]:
         return []
     remarks = Remarks()
     rows = []
+    replicates = int(view.settings.get("replicates") or 0)
+    is_cut = has_error = False
     for row in found:
         width, reliability, pairs = (
             view.beside(row, name) for name in ("median_interval_width", "reliability_of_scores", "n_pairs")
         )
-        remarks.see(row)
+        see(remarks, replace(row, note=row.note.replace(_ERROR, "")))
+        has_error = has_error or _ERROR in row.note
+        # So many pairs that none could be told apart after Holm, whatever the systems are.
+        is_beyond = pairs is not None and pairs.estimate / max(replicates, 1) >= _ALPHA
+        is_cut = is_cut or is_beyond
         rows.append(
             [
                 Cell(_of(row)),
                 cells.estimate(row),
-                cells.plain(width),
-                cells.plain(reliability),
+                cells.plain(width, places=3),
+                cells.plain(reliability, places=3),
                 cells.plain(pairs),
-                *(cells.plain(view.beside(row, name)) for name in _PAIRS),
+                *(Cell("–") if is_beyond and name == _HOLM else cells.plain(view.beside(row, name)) for name in _PAIRS),
             ]
         )
     columns = [
@@ -75,16 +87,23 @@ def _between(view: Scores) -> list[Block]:
         Column("SD between systems", is_number=True),
         Column("Median width of an interval", is_number=True),
         Column("Reliability of the scores", is_number=True),
-        Column("Pairs", is_number=True),
-        *(Column(f"Apart {words}", is_number=True) for words in _PAIRS.values()),
+        Column("Pairs of systems", is_number=True),
+        *(Column(f"Told apart {words}", is_number=True) for words in _PAIRS.values()),
     ]
     said = (
         "Where systems lie closer together than an interval is wide, a leaderboard shows an order that the data do "
         "not. Reliability is the variance between systems over itself plus the error of a system's place among them: "
         "1 is an order without error."
     )
+    if has_error:
+        remarks.say("SD: the standard deviation of the systems' scores as they are, their error included.")
+    if is_cut:
+        remarks.say(
+            f"After Holm no pair of so many could be told apart with {plural(replicates, 'replicate')}: there max-T "
+            "decides, or more replicates."
+        )
     drawn = [] if figures_spread.missing_of_scores(view, "spread") else [Image(figures_spread.spread_of_scores(view))]
-    return [Text(said), *drawn, without_empty("Spread of scores and pairs told apart", columns, rows, remarks.all(4))]
+    return [Text(said), *drawn, without_empty("Spread of scores and pairs told apart", columns, rows, remarks.all())]
 
 
 def _of(row: Row) -> str:
@@ -99,7 +118,7 @@ def _shares(view: Scores) -> list[Block]:
     remarks = Remarks()
     rows = []
     for row in found:
-        remarks.see(row)
+        see(remarks, row)
         if not row.undefined:
             rows.append([Cell(clean(row.keys["source"])), cells.share(row)])
     said = (
@@ -179,13 +198,7 @@ def _ranked(view: Scores, row: Row) -> list[Arm]:
 def _rank(row: Row | None) -> Cell:
     if row is None or row.undefined:
         return cells.estimate(row)
-    return Cell(show_number(row.estimate), _range(row))
-
-
-def _range(row: Row) -> str:
-    if row.low is None or row.high is None:
-        return ""
-    return f"[{row.low:.3g}, {row.high:.3g}]".replace("-", "−")
+    return Cell(show_number(row.estimate), whole_range(row))
 
 
 def _phrasings(view: Scores) -> list[Block]:
@@ -244,7 +257,10 @@ def _performance(view: Scores) -> list[Block]:
     defined = [row for row in found if not row.undefined]
     if not defined:
         return [Text(f"Not defined here: {clean(found[0].undefined)}.")] if found else []
-    rows = [[name_cell(row.keys["system"]), Cell(_of(row)), cells.plain(row), cells.p_value(row.p)] for row in defined]
+    rows = [
+        [name_cell(row.keys["system"]), Cell(_of(row)), cells.plain(row, places=2), cells.p_value(row.p)]
+        for row in defined
+    ]
     columns = [
         Column("System"),
         Column("Protocol"),
@@ -254,11 +270,12 @@ def _performance(view: Scores) -> list[Block]:
     values = sorted(row.estimate for row in defined)
     said = (
         "Does a system do better on the criteria that raters agree about? Spearman's correlation, over the criteria, "
-        f"of alpha and score: from {show_number(values[0])} to {show_number(values[-1])}, median "
-        f"{show_number(values[len(values) // 2])}. It must be above 0 for any system that reads what raters read, as "
+        f"of alpha and score: from {show_rounded(values[0], 0.1)} to {show_rounded(values[-1], 0.1)}, median "
+        f"{show_rounded(median(values), 0.1)}. It must be above 0 for any system that reads what raters read, as "
         "disagreement bounds the score."
     )
-    table = Table("Agreement and performance", columns, rows)
+    notes = [f"p by permuting the {len(view.criteria)} criteria; so few are no sample, and there is no interval."]
+    table = Table("Agreement and performance", columns, rows, notes)
     return [Text(said), Fold(f"Of each system ({len(rows)})", [table])]
 
 
@@ -299,18 +316,45 @@ def _alternative(view: Scores) -> list[Block]:
             Column("Advantage probability", is_number=True),
         ]
         return [Text(said), without_empty("Alternative annotator test", columns, rows, [])]
+    easy = _passed_by_the_median(view)
+    hard = [criterion for criterion in view.criteria if criterion not in easy]
+    if easy:
+        told = "every criterion" if not hard else plural(len(easy), "criterion", "criteria")
+        said += (
+            f" On {told} the median rating, given to every item, passes, too: there the test tells nothing of a system"
+            + (f", and the finding is about the other {len(hard)}." if hard else ".")
+        )
     rows = []
     for arm in arms:
         keys = {"decision": _TEST, **keys_of(arm), "set": "all", **view.path}
-        row = view.find("decisions", "share_passed", keys)
-        rows.append([_arm(view, arm), cells.share(row)])
-    columns = [Column("System"), Column(f"Passed, % of {len(view.criteria)} criteria", is_number=True)]
-    blocks: list[Block] = [Text(said), Table("Alternative annotator test", columns, rows)]
+        rates = [
+            view.find("decisions", "winning_rate", {"decision": _TEST, **keys_of(arm), "criterion": one, **view.path})
+            for one in hard
+        ]
+        passed = [rate.estimate >= _HALF for rate in rates if rate is not None and not rate.undefined]
+        shown = Cell(f"{sum(passed)} of {len(passed)}" if passed else "–")
+        rows.append([_arm(view, arm), shown, cells.share(view.find("decisions", "share_passed", keys))])
+    columns = [
+        Column("System"),
+        Column("Passed, where the median rating does not" if easy else "Passed, criteria", is_number=True),
+        Column(f"Passed, % of all {len(view.criteria)} criteria", is_number=True),
+    ]
+    table = without_empty("Alternative annotator test", columns, rows, [])
+    blocks: list[Block] = [Text(said), Fold(f"{len(rows)} arms", [table]) if len(rows) > _MOST_OPEN else table]
     if len(view.criteria) <= MOST_AS_COLUMNS:
         blocks.append(Fold("Winning rates by criterion", [_by_criterion(view, arms)]))
     else:
         blocks.append(Text("Winning rates of each criterion and rater are in tables/decisions.csv.", small=True))
     return blocks
+
+
+def _passed_by_the_median(view: Scores) -> list[str]:
+    """Return the criteria on which one and the same answer to every item passes."""
+    return [
+        str(row.keys["criterion"])
+        for row in view.all("decisions", "winning_rate")
+        if row.keys.get("anchor") == "constant" and not row.undefined and row.estimate >= _HALF
+    ]
 
 
 def _by_criterion(view: Scores, arms: Sequence[Arm]) -> Table:
@@ -329,7 +373,7 @@ def _by_criterion(view: Scores, arms: Sequence[Arm]) -> Table:
 
 
 def _verdict(row: Row | None) -> Cell:
-    return Cell("–") if row is None or row.undefined else Cell("yes" if row.estimate >= 0.5 else "no")
+    return Cell("–") if row is None or row.undefined else Cell("yes" if row.estimate >= _HALF else "no")
 
 
 def _margin(view: Scores) -> list[Block]:

@@ -10,7 +10,7 @@ from measurand.reporting.answers import short_name
 from measurand.reporting.scores import counted, named
 from measurand.reporting.scores_cells import ANCHOR_SHORT, redrawn
 from measurand.reporting.scores_view import Arm, Protocol, Scores, Side, is_control, is_told_apart, protocol_words, side
-from measurand.reporting.words import begin, called, clean, plural, shorten, show_estimate
+from measurand.reporting.words import begin, called, clean, plural, shorten, show_estimate, show_rounded
 from measurand.result import Row
 
 #: Protocols that the verdict tells apart.
@@ -117,7 +117,7 @@ def _of_protocol(view: Scores, protocol: Protocol) -> str:
 def _briefly(view: Scores, protocol: Protocol, words: str) -> str:
     standings = _standings(view, protocol)
     if len(standings) > 1 and not any(of["above"] for of in standings.values()):
-        return f"Under {words}: none above {'either' if len(standings) == 2 else 'any of these'}"
+        return f"Under {words}: no system above {'either' if len(standings) == 2 else 'any of these'}"
     told = [
         f"{len(of['above'])} above {_WHO.get(name, ANCHOR_SHORT.get(name, name))}" for name, of in standings.items()
     ]
@@ -179,9 +179,14 @@ def _order(view: Scores) -> str:
     width = None if spread is None else view.beside(spread, "median_interval_width")
     said += f" ({how})"
     if spread is not None and width is not None and not spread.undefined and not width.undefined:
-        said += f"; their scores' standard deviation is {spread.estimate:.2g}, the median interval "
-        said += f"{width.estimate:.2g} wide"
+        said += f"; their scores' standard deviation is {_two(spread.estimate)}, the median interval "
+        said += f"{_two(width.estimate)} wide"
     return f"{said}."
+
+
+def _two(value: float) -> str:
+    """Return a number with two digits, the last of which may be a zero."""
+    return show_rounded(value, abs(value) or None)
 
 
 def _readout(view: Scores) -> str:

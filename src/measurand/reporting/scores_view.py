@@ -51,9 +51,11 @@ class Scores:
         self._index: dict[tuple[str, str, tuple[Key, ...]], list[Row]] = defaultdict(list)
         self._by: dict[tuple[str, str], list[Row]] = defaultdict(list)
         for row in result.rows:
-            values = tuple(row.keys.get(key, "") for key in KEYS[row.analysis])
+            get = row.keys.get
+            values = tuple([get(key, "") for key in KEYS[row.analysis]])
             self._index[row.analysis, row.statistic, values].append(row)
             self._by[row.analysis, row.statistic].append(row)
+        self._by_kind: dict[str, dict[str, list[Row]]] = {}
         scores = [row for row in result.rows if row.analysis == "scores"]
         named = self.settings.get("statistics") or [row.statistic for row in scores[:1]]
         self.statistics: list[str] = list(named)
@@ -87,6 +89,12 @@ class Scores:
     def unit(self) -> str:
         """What the headline's intervals redraw."""
         return self.units[0] if self.units else ""
+
+    @cached_property
+    def level(self) -> str:
+        """The level of the intervals of scores, in brackets behind a blank; blank where they have none."""
+        found = next((row.confidence for row in self.all("scores", self.statistic) if row.confidence), None)
+        return "" if found is None else f" ({100 * found:g} %)"
 
     @property
     def both(self) -> str:
@@ -200,13 +208,15 @@ class Scores:
 
     def contrasts(self, kind: str, statistic: str = "difference") -> list[Row]:
         """Return the contrasts of one kind at the headline's scope, over the headline's unit where they have one."""
-        return [
-            row
-            for row in self.all("contrasts", statistic)
-            if row.keys["contrast"] == kind
-            and row.unit in ("", self.unit)
-            and {key: row.keys.get(key, "") for key in ("criterion", "set")} == self.main
-        ]
+        if statistic not in self._by_kind:
+            of_main: dict[str, list[Row]] = defaultdict(list)
+            criterion, chosen = self.main["criterion"], self.main["set"]
+            for row in self.all("contrasts", statistic):
+                get = row.keys.get
+                if row.unit in ("", self.unit) and get("criterion", "") == criterion and get("set", "") == chosen:
+                    of_main[str(row.keys["contrast"])].append(row)
+            self._by_kind[statistic] = of_main
+        return list(self._by_kind[statistic].get(kind, []))
 
     def beside(self, row: Row, statistic: str = "", unit: str = "", **keys: Key) -> Row | None:
         """Return the row that differs from this one in what is named alone."""

@@ -9,8 +9,8 @@ from measurand.reporting import cells
 from measurand.reporting.blocks import Block, Cell, Column, Table, Text
 from measurand.reporting.cells import Remarks, without_empty
 from measurand.reporting.view import View
-from measurand.reporting.words import SOURCE, TEST, UNBIASED, begin, clean, joined, show_p
-from measurand.result import Key, Row, show_number
+from measurand.reporting.words import SOURCE, TEST, UNBIASED, begin, clean, joined, show_p, three_digits
+from measurand.result import Key, Row
 
 #: The mixed models that only say something beside each other.
 _JUDGEMENT: Final = ("mixed_model", "judgement")
@@ -80,8 +80,8 @@ def _tests(every: Sequence[Row]) -> list[Block]:
             remarks.say(f"{begin(name)}: {row.undefined}.")
         if _BOUNDARY in row.note:
             at_zero.setdefault(row.note[row.note.index(_BOUNDARY) :], []).append(name.split(" (", 1)[0])
-        of = [Cell(show_number(row.df1)), Cell(show_number(row.df2)), Cell(show_p(row.p))]
-        rows.append([Cell(name), cells.plain(row), *of])
+        of = [cells.freedom(row.df1), cells.freedom(row.df2), Cell(show_p(row.p))]
+        rows.append([Cell(name), Cell(three_digits(row.estimate)) if not row.undefined else cells.plain(row), *of])
     for note, models in at_zero.items():
         remarks.say(f"{begin(joined(models))}: {note}.")
     reasons_: dict[str, list[str]] = {}
@@ -118,9 +118,14 @@ def _two_models(judgement: Row, with_raters: Row) -> str:
     )
     if with_raters.undefined:
         return f"{said}; that one cannot be had here, so that the first must not be read alone."
+    if "system:rater" in with_raters.note.partition(f"{_BOUNDARY}: ")[2].split(", "):
+        return (
+            f"{said}. Here that model collapsed: it estimates system:rater at 0, so that its test is that of the first "
+            "and says nothing of other raters. Read the full model."
+        )
     numbers = (
-        f"here F goes from {show_number(judgement.estimate)} ({_p(judgement)}) to "
-        f"{show_number(with_raters.estimate)} ({_p(with_raters)})"
+        f"here F goes from {three_digits(judgement.estimate)} ({_p(judgement)}) to "
+        f"{three_digits(with_raters.estimate)} ({_p(with_raters)})"
     )
     return f"{said}: {numbers}. What lies between the two is the raters' disagreement about systems."
 
@@ -154,14 +159,17 @@ def components(view: View, criterion: str) -> list[Block]:
         remarks.hold(row, name)
         if row is not None and row.low is not None and row.high is not None and not row.low <= row.estimate <= row.high:
             outside.append(name)
-        has_ends = row is not None and row.low is not None and row.high is not None
-        bounds = f"[{show_number(row.low)}, {show_number(row.high)}]" if row is not None and has_ends else ""
-        estimate = Cell("–") if row is None else Cell(show_number(row.estimate), bounds)
+
+        bounds = ""
+        if row is not None and row.low is not None and row.high is not None:
+            bounds = f"[{three_digits(row.low)}, {three_digits(row.high)}]"
+        estimate = Cell("–") if row is None else Cell(three_digits(row.estimate), bounds)
         shown = [estimate, Cell("–") if part is None else cells.share(part)]
         for estimator in ("reml", "reml_fixed_system"):
             other = by.get((estimator, name))
             at_zero = other is not None and _BOUNDARY in other.note
-            shown.append(Cell(cells.plain(other).text, "at the boundary" if at_zero else ""))
+            number = cells.plain(other) if other is None else Cell(three_digits(other.estimate))
+            shown.append(Cell(number.text, "at the boundary" if at_zero else ""))
         rows.append([Cell(SOURCE.get(name, clean(name))), *shown])
     for note, of in notes.items():
         remarks.say(f"{joined(of)}: {note}.")
@@ -208,9 +216,9 @@ def _part(view: View, criterion: str, by: dict[tuple[str, str], Row]) -> str:
     most = max(differences, key=lambda row: abs(row.estimate))
     name = str(most.keys["component"])
     pair = [by.get((str(most.keys["estimator"]), name)), by.get(("reml", name))]
-    numbers = " against ".join(show_number(row.estimate) for row in pair if row is not None)
+    numbers = " against ".join(three_digits(row.estimate) for row in pair if row is not None)
     return (
-        f"Unbiased and REML estimates lie furthest apart at {clean(name)}, by {show_number(most.estimate)}"
+        f"Unbiased and REML estimates lie furthest apart at {clean(name)}, by {three_digits(most.estimate)}"
         f"{f' ({numbers})' if numbers else ''}."
     )
 

@@ -122,7 +122,7 @@ def sections(view: Study) -> tuple[list[Section], list[Section]]:
     ]
     words = dict([*scores_protocol.WORDS, *elicitation_readouts.WORDS, *design.WORDS])
     methods = [*scores_protocol.METHODS, *elicitation_readouts.METHODS, *gates.METHODS]
-    methods += list(design.METHODS) if view.rated.criteria or view.agreed.criteria else []
+    methods += [line for one in (view.rated, view.agreed) if one.criteria for line in design.methods(one)]
     last = [
         Section("asked-of-all", "What all systems were asked", elicitation_readouts.shared(view.asked)),
         Section("cards", "Protocol cards", elicitation_cards.cards(view.asked)),

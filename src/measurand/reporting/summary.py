@@ -47,6 +47,12 @@ _MOST_CRITERIA: Final = 15
 _LABEL: Final = 15
 #: Where a sentence ends and another begins.
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?]) (?=[A-Z])")
+#: Where a clause ends: at a sign with a space behind it, or where a parenthesis begins.
+_CLAUSE_END: Final = re.compile(r"[;:,.]? (?=\()|[;:,.] ")
+#: The name before a statement, the arrow before a remedy, and a first word such as "Yes:", which alone say nothing.
+_LABELS: Final = re.compile(r"^(→ )?([\w-]+(, [\w-]+)*: )?((Yes|No|Not shown|Not determined|No sign of it): ?)?")
+#: Spaces that hold together a number and its percent, a name and the sign behind it, a sign and its number.
+_TIED: Final = re.compile(r"(?<=\d) (?=%)|(?<=\w) (?=[=<] )|(?<=[=<]) (?=[−.\d])")
 _ANSI: Final[dict[Verdict, str]] = {
     "fail": "31;1",
     "warn": "33",
@@ -88,9 +94,9 @@ def render_summary(result: Result, *, width: int, color: bool) -> str:
         return "\n".join(_of_run(result, width, color=color))
     view = View(result)
     title = f"Audit of ratings: {headline(result)}"
-    lines = textwrap.wrap(title, width, subsequent_indent="  ")
+    lines = _wrap(title, width, subsequent_indent="  ")
     sentences = [clean(sentence) for sentence in lead(view)]
-    lines += ["", *textwrap.wrap(" ".join(sentences), width), ""] if sentences else []
+    lines += ["", *_wrap(" ".join(sentences), width), ""] if sentences else []
     if len(view.criteria) > 1:
         lines += _matrix(view, width, color=color)
         found = worst_first(result.findings)
@@ -104,8 +110,8 @@ def render_summary(result: Result, *, width: int, color: bool) -> str:
 def _of_run(result: Result, width: int, *, color: bool) -> list[str]:
     """Return the screen of a run: verdict, table, findings."""
     headline_, said = verdict_of_run(result)
-    lines = textwrap.wrap(f"{default_title(result)}: {headline_}", width, subsequent_indent="  ")
-    lines += ["", *textwrap.wrap(" ".join(clean(sentence) for sentence in said), width)] if said else []
+    lines = _wrap(f"{default_title(result)}: {headline_}", width, subsequent_indent="  ")
+    lines += ["", *_wrap(" ".join(clean(sentence) for sentence in said), width)] if said else []
     of_gates = Gates(result)
     kind = kind_of(result)
     if kind == "scores":
@@ -132,7 +138,7 @@ def _of_run(result: Result, width: int, *, color: bool) -> list[str]:
         gates_ = worst_first([one for one in of_gates.findings if one.verdict in ("fail", "warn")])
         passing = [one for one in of_gates.findings if one not in gates_]
         lines += ["", *_findings(gates_, width, color=color, most=0, most_each=1)]
-        lines += textwrap.wrap(
+        lines += _wrap(
             f"Gates: {', '.join(f'{MARK[v]} {n} {WORD[v]}' for v, n in counts([*gates_, *passing]).items())}", width
         )
     return lines
@@ -155,7 +161,7 @@ def _answers(found: list[Finding], width: int, room: int, *, color: bool) -> lis
     last: list[_Shown] = [("not_applicable", _cut(", ".join(idle), room_of_text, 2))] if idle else []
     room -= sum(map(len, below)) + sum(len(text) for _, text in last)
     texts = [f"{', '.join(names)}: {said}" for _, said, names in told]
-    firsts = [textwrap.wrap(_SENTENCE_END.split(text, maxsplit=1)[0], room_of_text) for text in texts]
+    firsts = [_wrap(_SENTENCE_END.split(text, maxsplit=1)[0], room_of_text) for text in texts]
     if sum(map(len, firsts)) > room:
         passing = [name for verdict, _, names in told if verdict == "pass" for name in names]
         kept = [i for i, one in enumerate(told) if one[0] != "pass"]
@@ -206,7 +212,7 @@ def _remedies(
 
 def _of_study(view: Study, width: int, *, color: bool) -> list[str]:
     """Return the screen of a study: what it is, its scores, what fails and warns in a line each."""
-    lines = textwrap.wrap(study.headline(view), width, subsequent_indent="  ")
+    lines = _wrap(study.headline(view), width, subsequent_indent="  ")
     said = study.lead(view)
     lines += ["", *_cut(" ".join(clean(sentence) for sentence in said), width, _MOST_SAID)] if said else []
     if view.scores.arms:
@@ -216,7 +222,7 @@ def _of_study(view: Study, width: int, *, color: bool) -> list[str]:
             continue
         told = [one for one in found if one.verdict in ("fail", "warn")]
         number = ", ".join(f"{MARK[v]} {n} {WORD[v]}" for v, n in counts(found).items())
-        lines += ["", *textwrap.wrap(f"{head}: {number}", width)]
+        lines += ["", *_wrap(f"{head}: {number}", width)]
         lines += _findings(told[:_MOST_TOLD], width, color=color, most=0, most_each=1)
         if len(told) > _MOST_TOLD:
             lines.append(f"{'':<{_LABEL}}… and {len(told) - _MOST_TOLD} more on the page")
@@ -228,7 +234,7 @@ def _findings(
 ) -> list[str]:
     told = _told(ordered)
     said = [(verdict, f"{', '.join(names)}: {statement}") for verdict, statement, names in told]
-    wrapped = [(verdict, textwrap.wrap(text, width - _LABEL)) for verdict, text in said]
+    wrapped = [(verdict, _wrap(text, width - _LABEL)) for verdict, text in said]
     if sum(len(text) for _, text in wrapped) > most:
         wrapped = [(verdict, _cut(text, width - _LABEL, most_each)) for verdict, text in said]
     if most < _MOST_LINES and sum(len(text) for _, text in wrapped) > most:
@@ -260,21 +266,61 @@ def _labelled(entries: Sequence[_Shown], *, color: bool) -> list[str]:
 
 
 def _cut(text: str, width: int, most: int) -> list[str]:
-    """Return text in at most so many lines, cut at the end of a sentence if that fills most of them, else at a word."""
-    if len(textwrap.wrap(text, width)) > most > 0:
-        for number in range(text.count(". "), 0, -1):
-            lines = _sentences(text, width, number)
-            if len(lines) <= most and sum(map(len, lines)) >= _FULL * width * most:
-                return lines
-    return textwrap.wrap(text, width, max_lines=most, placeholder=" …")
+    """Return text in at most so many lines, cut where a sentence ends if that fills most of them, else at a clause.
+
+    Only a text without a clause that fits is cut at a word: half a claim can read as its opposite.
+    """
+    if not len(_wrap(text, width)) > most > 0:
+        return _wrap(text, width)
+    for number in range(text.count(". "), 0, -1):
+        lines = _sentences(text, width, number)
+        if len(lines) <= most and sum(map(len, lines)) >= _FULL * width * most:
+            return lines
+    for clause in reversed(_clauses(text)):
+        lines = _wrap(f"{clause} …", width)
+        if len(lines) <= most:
+            return lines
+    return _wrap(text, width, max_lines=most, placeholder=" …")
+
+
+def _clauses(text: str) -> list[str]:
+    """Return the beginnings of a text that end where a clause does, outside parentheses, and say something.
+
+    Examples
+    --------
+    >>> _clauses("panel-size: Only by a t test (2 degrees of freedom, normal), which leans on it: p = .25.")[-1]
+    'panel-size: Only by a t test (2 degrees of freedom, normal), which leans on it'
+    """
+    found = []
+    for end in _CLAUSE_END.finditer(text):
+        clause = text[: end.start()]
+        if clause.count("(") == clause.count(")") and " " in _LABELS.sub("", clause, count=1):
+            found.append(clause)
+    return found
 
 
 def _sentences(text: str, width: int, number: float) -> list[str]:
     """Return the first sentences of a text as lines, with a sign of what is left out."""
     every = _SENTENCE_END.split(text)
     if number >= len(every):
-        return textwrap.wrap(text, width)
-    return textwrap.wrap(f"{' '.join(every[: int(number)])} …", width)
+        return _wrap(text, width)
+    return _wrap(f"{' '.join(every[: int(number)])} …", width)
+
+
+def _wrap(
+    text: str, width: int, *, subsequent_indent: str = "", max_lines: int | None = None, placeholder: str = " …"
+) -> list[str]:
+    """Return text as lines that part no number from its sign or percent, and no name at a hyphen."""
+    tied = _TIED.sub("\u00a0", text)
+    lines = textwrap.wrap(
+        tied,
+        width,
+        subsequent_indent=subsequent_indent,
+        max_lines=max_lines,
+        placeholder=placeholder,
+        break_on_hyphens=False,
+    )
+    return [line.replace("\u00a0", " ") for line in lines]
 
 
 def _with_colours(line: str) -> str:
@@ -319,10 +365,10 @@ def _matrix(view: View, width: int, *, color: bool) -> list[str]:
     for letter, question in zip(letters, asked, strict=False):
         found = [finding for finding in view.result.findings if finding.id == question]
         said = ", ".join(f"{MARK[verdict]} {n} {WORD[verdict]}" for verdict, n in counts(found).items())
-        head = f"{letter}  {short_name(question):<24} "
-        for line in textwrap.wrap(f"{head}{said}", width, subsequent_indent=" " * 6, drop_whitespace=True):
+        head = f"{letter}  {short_name(question):<25} "
+        for line in _wrap(f"{head}{said}", width, subsequent_indent=" " * 6):
             lines.append(_with_colours(line) if color else line)
     if len(asked) < len(questions):
         idle = [short_name(question) for question in questions if question not in asked]
-        lines += textwrap.wrap(f"n/a for every criterion: {', '.join(idle)}", width, subsequent_indent="   ")
+        lines += _wrap(f"n/a for every criterion: {', '.join(idle)}", width, subsequent_indent="   ")
     return lines

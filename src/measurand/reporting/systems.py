@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -10,14 +9,17 @@ from measurand.reporting import cells
 from measurand.reporting.blocks import Block, Cell, Column, Fold, Table, Text, name_cell
 from measurand.reporting.cells import Remarks, without_empty
 from measurand.reporting.view import View
-from measurand.reporting.words import ESTIMATOR, UNBIASED, clean, joined, plural, show_count
+from measurand.reporting.words import ESTIMATOR, UNBIASED, begin, clean, joined, plural, show_count, show_estimate
 from measurand.result import Key, Row, show_interval, show_number
 
-#: Above so many pairs of systems only the summary is shown.
+#: Above so many pairs of systems the table is folded, and above so many only the summary is shown.
+MOST_PAIRS_OPEN: Final = 21
 MOST_PAIRS: Final = 60
 _ALPHA: Final = 0.05
 _PIGEONHOLE: Final = "pigeonhole bootstrap"
 _BY_MODEL: Final = " Over both it comes from the full mixed model here, as the crossing is incomplete."
+#: How the note of an interval begins that is narrower than the pair's own over items.
+_NARROWER: Final = "narrower than over items"
 _OVER: Final = {"item": "over items", "rater": "over raters", "item+rater": "over both"}
 
 
@@ -53,7 +55,7 @@ def generalizability(view: View, criterion: str) -> list[Block]:
                 remarks.see(row)
                 remarks.hold(row, name)
         has_null = has_null or of["g_null"] is not None
-        rows.append([Cell(name), *(cells.estimate(row) for row in of.values())])
+        rows.append([Cell(name), *(_coefficient(row) for row in of.values())])
     _not_defined(view, criterion, "generalizability", "g", estimators, remarks)
     columns = [
         Column("Estimator"),
@@ -80,6 +82,12 @@ def generalizability(view: View, criterion: str) -> list[Block]:
     return [Text(said), table, *_these_items(view, criterion)]
 
 
+def _coefficient(row: Row | None) -> Cell:
+    """Return a coefficient with its interval; without one with three places: a reliability never needs more."""
+    has_none = row is not None and not row.undefined and row.low is None
+    return cells.plain(row, places=3) if has_none else cells.estimate(row)
+
+
 def _these_items(view: View, criterion: str) -> list[Block]:
     """Say what G and the raters needed are if nobody asks about other items."""
     g = view.first(criterion, "generalizability", "g_these_items")
@@ -92,7 +100,7 @@ def _these_items(view: View, criterion: str) -> list[Block]:
     ]
     takes = f" Raters needed: {joined(asked)}." if asked else ""
     said = (
-        f"With these very items, and only raters drawn anew, G is {show_number(g.estimate)} {show_interval(g)}: the "
+        f"With these very items, and only raters drawn anew, G is {show_estimate(g)} {show_interval(g)}: the "
         "mean squares of systems and of system:rater suffice for that, and the interval is exact for normal "
         f"effects.{takes}"
     )
@@ -169,8 +177,6 @@ def decision_study(view: View, criterion: str) -> list[Block]:
 def _range(row: Row) -> str:
     if row.low is None or row.high is None:
         return ""
-    if row.low == row.high == math.inf:
-        return "[at neither end]"
     return f"[{show_count(row.low)}, {show_count(row.high)}]"
 
 
@@ -186,7 +192,7 @@ def _projected(view: View, criterion: str) -> Table | None:
         [
             Cell(show_number(items)),
             Cell(show_number(raters)),
-            *(cells.estimate(by.get((items, raters, estimator))) for estimator in estimators),
+            *(_coefficient(by.get((items, raters, estimator))) for estimator in estimators),
             Cell("this panel" if (items, raters) == here else ""),
         ]
         for items, raters in sorted(sizes, key=lambda size: (size[0] != here[0], size))
@@ -215,12 +221,14 @@ def pairs_of_systems(view: View, criterion: str) -> list[Block]:
         Text(
             "Each difference is the mean of the first system minus that of the second, tested three times. Over items: "
             "would other items show it, rated by these raters? Over raters: would other raters, on these items? Over "
-            "both: other raters on other items. A claim about systems needs the last, and a panel of few raters has "
-            "few degrees of freedom for it. p is Holm's, adjusted for the number of pairs; the intervals are not "
-            "adjusted." + (_BY_MODEL if any("mixed model" in row.method for row in every) else "")
+            "both: other raters on other items. A claim about systems needs the last. p is Holm's, adjusted for the "
+            "number of pairs; the intervals are not adjusted."
+            + (_BY_MODEL if any("mixed model" in row.method for row in every) else "")
         ),
         Text(_significant(by, units)),
     ]
+    if shared := _shared_error([of["item+rater"] for of in by.values() if "item+rater" in of]):
+        blocks.append(Text(shared))
     if len(by) > MOST_PAIRS:
         more = ", the pigeonhole bootstrap's among them," if second else ""
         return [*blocks, Text(f"All {len(by):,} pairs with intervals{more} and p values are in tables/pairs.csv.")]
@@ -232,7 +240,7 @@ def pairs_of_systems(view: View, criterion: str) -> list[Block]:
             found = of.get(unit)
             if found is not None and (found.undefined or found.note.startswith("no interval")):
                 remarks.see(found)
-            remarks.hold(found, _OVER[unit])
+            remarks.hold(found, begin(_OVER[unit]))
             shown += [cells.estimate(found), cells.p_value(found.p_adjusted if found is not None else None)]
         rows.append([name_cell(a, 24), name_cell(b, 24), *shown, Cell(_same_sign(of))])
     columns = [Column("System"), Column("minus system")]
@@ -246,12 +254,35 @@ def pairs_of_systems(view: View, criterion: str) -> list[Block]:
     remarks.say(
         "Sign and permutation tests of every pair, with the smallest p they could reach, are in tables/pairs.csv."
     )
-    blocks.append(without_empty("Pairs of systems", columns, rows, remarks.all()))
+    table = without_empty("Pairs of systems", columns, rows, remarks.all())
+    blocks.append(Fold(f"All {len(rows)} pairs of systems", [table]) if len(rows) > MOST_PAIRS_OPEN else table)
     return (
         [*blocks, Fold("A second interval over both: the pigeonhole bootstrap", [_pigeonhole(second)])]
         if second
         else blocks
     )
+
+
+def _shared_error(over_both: Sequence[Row]) -> str:
+    """Say whose error a difference over both is held against, and why its interval can be narrower than over items."""
+    tested = [row for row in over_both if row.df2 is not None]
+    if not tested:
+        return ""
+    few, many = (cells.freedom(end(float(row.df2 or 0) for row in tested)).text for end in (min, max))
+    degrees = few if few == many else f"{few} to {many}"
+    said = (
+        "Over items and over raters each pair has an error of its own. Over both all pairs share one, made from all "
+        f"systems, with {degrees} degrees of freedom: more than a pair of systems has for itself, fewer where most of "
+        "the error is the raters' disagreement."
+    )
+    narrower = sum(_NARROWER in row.note for row in tested)
+    if narrower:
+        said += (
+            f" For {narrower} of {plural(len(over_both), 'pair')} the interval over both is narrower than over items, "
+            "as it can be where these two systems vary more from item to item than others do, or where the raters' "
+            "disagreement about systems is estimated at or near 0. There read the wider of the two."
+        )
+    return said
 
 
 def _pigeonhole(second: Sequence[Row]) -> Table:

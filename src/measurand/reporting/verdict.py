@@ -1,4 +1,4 @@
-"""The verdict of an audit in up to three sentences, made from its findings."""
+"""The verdict of an audit in a few sentences, made from its findings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from measurand.reporting.view import View, counts
-from measurand.reporting.words import called, joined, plural, shorten
+from measurand.reporting.words import begin, called, clean, joined, plural, shorten
 from measurand.result import Finding, Verdict
 
 _DIFFER: Final[dict[Verdict, str]] = {
@@ -33,6 +33,17 @@ _AGREE: Final[dict[Verdict, str]] = {
     "fail": "the raters agree too little for conclusions from single ratings",
     "undetermined": "whether the raters agree cannot be determined",
 }
+_FOLLOWS_LENGTH: Final[dict[Verdict, str]] = {
+    "pass": "that ratings follow the length of outputs is not shown",
+    "warn": "ratings follow the length of outputs here, which is not shown beyond these raters, items and systems",
+    "fail": "ratings follow the length of outputs, for other raters, items and systems of this kind, too",
+    "undetermined": "whether ratings follow the length of outputs cannot be determined",
+}
+#: What else length does to a board, said where its finding fails or warns: the first that does.
+_LENGTH_AND_ORDER: Final = {
+    "length-matched-order": "at equal length the order of the systems is another",
+    "length-explains-order": "the order of the systems follows the length of their outputs",
+}
 _COUNTED: Final[dict[Verdict, tuple[str, str]]] = {
     "fail": ("fails", "fail"),
     "warn": ("is a warning", "are warnings"),
@@ -44,24 +55,28 @@ _COUNTED: Final[dict[Verdict, tuple[str, str]]] = {
 _MOST_NAMED: Final = 4
 
 
-def lead(view: View) -> list[str]:
-    """Return the verdict in up to three sentences; empty where there are no findings.
+def lead(view: View, *, with_counts: bool = True) -> list[str]:
+    """Return the verdict in a few sentences; empty where there are no findings.
 
     Parameters
     ----------
     view : View
         A result with findings.
+    with_counts : bool
+        Whether the last sentence counts the verdicts; a page shows the counts beside, so that it says them there
+        alone, unless nothing else can be said.
 
     Returns
     -------
     list of str
-        Sentences; of several criteria a count of verdicts, the worst questions and the worst criteria.
+        What the systems, the raters and the outputs come to; of several criteria a count of verdicts, the worst
+        questions and the worst criteria.
     """
     findings = view.result.findings
     if not findings:
         return []
     if len({finding.criterion for finding in findings}) > 1:
-        return _of_many(view)
+        return [*filter(None, [_hint(view)]), *_of_many(view)]
     by = {finding.id: finding.verdict for finding in findings}
     sentences = []
     differ, reliable = by.get("systems-differ"), by.get("ranking-reliable")
@@ -73,16 +88,26 @@ def lead(view: View) -> list[str]:
         more = f"; {_RELIABLE[reliable]}" if reliable in _RELIABLE else ""
         sentences.append(f"{_DIFFER[differ]}{more}.")
     elif differ == "not_applicable":
-        sentences.append("There is nothing to rank here: the page says how far the raters can be relied on.")
+        sentences.append(
+            _hint(view) or "There is nothing to rank here: the page says how far the raters can be relied on."
+        )
     parts = [
         words[verdict]
         for words, verdict in ((_WINNER, by.get("winner-stable")), (_AGREE, by.get("agreement")))
         if verdict in words
     ]
-    if parts:
-        text = "; ".join(parts)
-        sentences.append(f"{text[0].upper()}{text[1:]}.")
+    said = [_FOLLOWS_LENGTH[slope]] if (slope := by.get("length-slope")) in _FOLLOWS_LENGTH else []
+    said += [words for name, words in _LENGTH_AND_ORDER.items() if by.get(name) in ("fail", "warn")][:1] if said else []
+    sentences += [f"{begin('; '.join(one))}." for one in (parts, said) if one]
+    if sentences and not with_counts:
+        return sentences
     return [*sentences, f"Of {plural(len(findings), 'question')}, {counted(findings)}."]
+
+
+def _hint(view: View) -> str:
+    """Return what the audit suspects where no systems were named, blank where nothing."""
+    layouts = view.result.settings.get("design", {}).get("criteria", {})
+    return next((clean(str(one["hint"])) for one in layouts.values() if one.get("hint")), "")
 
 
 def counted(findings: Sequence[Finding]) -> str:

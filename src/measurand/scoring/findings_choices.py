@@ -13,6 +13,7 @@ from measurand.scoring.questions import (
     SETTLED,
     TIE_RANGE,
     Told,
+    arm_named,
     finding,
     is_clear,
     named,
@@ -62,6 +63,11 @@ def readout_decides(told: Told) -> Finding:
             f"{short(median)}"
         )
         large = bool(spreads) and abs(median) > max(spreads)
+        if spreads:
+            said[-1] += (
+                f", {'more' if large else 'no more'} than the standard deviation between systems under one readout "
+                f"({short(max(spreads))})"
+            )
         verdicts.append("pass" if not up + down else "fail" if large else "warn")
         where += of_pair[:2]
     shares = [
@@ -102,7 +108,7 @@ def calibration_leaks(told: Told) -> Finding:
     worst = max(rows, key=lambda row: row.estimate)
     statement = (
         f"Fitted to the very items that it scores (oracle), calibration adds at most {short(worst.estimate)} to kappa "
-        f"({spread_of(worst)}; {worst.keys['system']}), over {_arms(len(rows))} {told.scope}".rstrip()
+        f"({spread_of(worst)}; {arm_named(worst.keys)}, of {_arms(len(rows))}), {told.scope}".rstrip(", ")
         + f". The headline is {told.run.path.fit.replace('_', '-')}."
     )
     fails = worst.estimate >= LEAKAGE[1] and is_clear(worst) and told.run.path.fit == "oracle"
@@ -134,7 +140,7 @@ def ties_decide(told: Told) -> Finding:
         return finding(name, question, "not_applicable", statement)
     worst = max(rows, key=lambda row: row.estimate)
     statement = (
-        f"Over the four tie rules kappa moves by at most {short(worst.estimate)} ({worst.keys['system']}, highest "
+        f"Over the four tie rules kappa moves by at most {short(worst.estimate)} ({arm_named(worst.keys)}: highest "
         f"under {worst.keys['a']}, lowest under {worst.keys['b']}); the headline uses {told.run.path.ties}."
     )
     derived = [row for row in told.all("contrasts", "difference", {**told.main, "contrast": "ties"}) if row not in rows]
@@ -180,7 +186,7 @@ def coverage_decides(told: Told) -> Finding:
             crossing.append(told.system(i))
     worst = min(short_of.values(), key=lambda row: row.estimate)
     statement = (
-        f"{len(short_of)} of {len(rows)} arms lack answers; the least covered is {worst.keys['system']} with "
+        f"{len(short_of)} of {len(rows)} arms lack answers; the least covered is {arm_named(worst.keys)} with "
         f"{100 * worst.estimate:.1f} %."
     )
     if crossing:

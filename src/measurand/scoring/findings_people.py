@@ -9,17 +9,25 @@ from scipy import special
 
 from measurand.result import Finding, Row, Verdict
 from measurand.scoring.contrasts import SIGNIFICANT
-from measurand.scoring.questions import NEAR_ZERO, Told, finding, is_clear, named
+from measurand.scoring.questions import NEAR_ZERO, Told, arm_named, finding, is_clear, named
 from measurand.scoring.replicates import ALPHA
 from measurand.sentences import short, spread_of
 from measurand.stats.inference import holm
 
+_ARM = ("system", "readout", "phrasing", "variant")
 #: Protocols that a statement tells one by one, the worst first.
 _MOST_PROTOCOLS = 3
 _ANCHOR_WORDS = {
     "pairwise": "agreement of one rater with another",
     "leave_one_out": "agreement of the other raters' mean with the rater left out",
     "leave_one_out_calibrated": "same mean calibrated as the systems are",
+}
+_BASELINE_WORDS = {
+    "all_low": "the lowest level",
+    "all_high": "the highest level",
+    "uniform_random": "a random level",
+    "criterion_mean": "the criterion's mean",
+    "marginal": "a rating drawn from all",
 }
 #: Share of raters that a system must beat to stand in for one.
 _HALF = 0.5
@@ -64,7 +72,7 @@ def exceeds_people(told: Told) -> Finding:
         statement = "Not determined: no arm has a score, raters do not vary, or no item has two of them."
         return finding(name, question, "undetermined", statement, remedy="Have items rated by two raters or more.")
     top = _best(told)
-    first = "" if top is None else f"The best, {top[0]}, reaches {top[1]}. "
+    first = "" if top is None else f"The best, {top[0]}, scores {top[1]}. "
     statement = (
         f"{first}Arms above {'; above '.join(said)}; {told.scope}, adjusted for the number of comparisons."
         if told.scope
@@ -94,8 +102,9 @@ def _best(told: Told) -> tuple[str, str] | None:
     if not rows:
         return None
     top = max(rows, key=lambda row: row.estimate)
-    of = ", ".join(str(top.keys[key]) for key in ("system", "readout", "phrasing", "variant") if top.keys[key])
-    return of, f"{short(top.estimate)} ({spread_of(top)})" if top.low is not None else short(top.estimate)
+    return arm_named(top.keys), f"{short(top.estimate)} ({spread_of(top)})" if top.low is not None else short(
+        top.estimate
+    )
 
 
 def order_real(told: Told) -> Finding:
@@ -135,8 +144,8 @@ def order_real(told: Told) -> Finding:
         head = f"{words}{'' if words.endswith(':') else ':'} " if len(families) > 1 else ""
         counted = (
             f"{head}{holm.estimate:.0f} of {n.estimate:.0f} pairs differ (paired, adjusted; {marginal.estimate:.0f} by "
-            f"intervals that do not overlap); systems spread by {short(sd.estimate)} (sd), the median interval is "
-            f"{short(width.estimate)} wide"
+            f"intervals that do not overlap); the systems' scores have a standard deviation of {short(sd.estimate)}, "
+            f"the median interval is {short(width.estimate)} wide"
         )
         told_of.append(("pass" if apart else "warn" if holm.estimate else "fail", counted))
     order: list[Verdict] = ["fail", "warn", "undetermined", "pass"]
@@ -197,11 +206,11 @@ def baselines_near_zero(told: Told) -> Finding:
         row for row, p in zip(rows, adjusted, strict=True) if row.low is not None and row.low > NEAR_ZERO and p < limit
     ]
     worst = max(rows, key=lambda row: abs(row.estimate))
-    shown = f"{worst.keys['baseline']}{_of_system(worst)} at {short(worst.estimate)} ({spread_of(worst)})"
+    shown = f"{_baseline(worst)}{_of_system(worst)} at {short(worst.estimate)} ({spread_of(worst)})"
     if not high:
         statement = f"Yes: of {len(rows)} baselines the farthest from 0 is {shown}."
         return finding(name, question, "pass", statement, where=[worst])
-    names = named([f"{row.keys['baseline']}{_of_system(row)} ({short(row.estimate)})" for row in high])
+    names = named([f"{_baseline(row)}{_of_system(row)} ({short(row.estimate)})" for row in high])
     statement = f"No: {names} score above {NEAR_ZERO:g} without an item, or without the right one."
     remedy = (
         "Find out what they pick up: the order of items under ties by index, a marginal that follows the items, items "
@@ -218,9 +227,13 @@ def _chance_of(row: Row) -> float:
     return float(special.ndtr((NEAR_ZERO - row.estimate) / error)) if error > 0 else 0.0
 
 
+def _baseline(row: Row) -> str:
+    name = str(row.keys["baseline"])
+    return _BASELINE_WORDS.get(name, name)
+
+
 def _of_system(row: Row) -> str:
-    told = ", ".join(str(row.keys[key]) for key in ("system", "readout", "phrasing", "variant") if row.keys.get(key))
-    return f" of {told}" if told else ""
+    return f" answers of {arm_named(row.keys)}" if row.keys.get("system") else ""
 
 
 def failed_systems(told: Told) -> Finding:
@@ -233,18 +246,22 @@ def failed_systems(told: Told) -> Finding:
         return finding(name, question, "undetermined", "Not determined: the gates were not asked (--no-gates).")
     if not told.run.excluded:
         return finding(name, question, "pass", "No arm failed a gate.")
-    names = [f"{key[0]} ({', '.join(gates)})" for key, gates in told.run.excluded.items()]
+    names = [
+        f"{arm_named(dict(zip(_ARM, key, strict=True)))}: {', '.join(gates)}"
+        for key, gates in told.run.excluded.items()
+    ]
     scope = told.main["set"] or told.main["criterion"]
     rows = told.all("spread", "effect_of_leaving_out", {"set": scope})
     if not rows:
-        statement = f"Failed: {named(names)}. No family of systems has both failed and passing ones."
+        statement = f"Failed: {named(names, apart=True)}. No family of systems has both failed and passing ones."
         return finding(name, question, "warn", statement)
     worst = max(rows, key=lambda row: abs(row.estimate))
     is_moved = worst.low is not None and worst.high is not None and (worst.low > 0 or worst.high < 0)
     direction = "up" if worst.estimate > 0 else "down"
+    of = f" under {worst.keys['of']}" if len(rows) > 1 or worst.keys["of"] != "systems" else ""
     statement = (
-        f"Failed: {named(names)}. Leaving them out moves the mean of the systems {direction} by "
-        f"{short(abs(worst.estimate))} ({spread_of(worst)})."
+        f"Failed: {named(names, apart=True)}. Leaving {'it' if len(names) == 1 else 'them'} out moves the mean of "
+        f"the systems{of} {direction}, by {short(worst.estimate)} ({spread_of(worst)})."
     )
     remedy = "Show both means, and which way leaving out goes; mend the protocol of what failed."
     verdict: Verdict = "fail" if is_moved else "warn"
@@ -281,8 +298,7 @@ def stand_in(told: Told) -> Finding:
             if not row.undefined and str(row.keys["criterion"]) in telling
         ]
         if rows:
-            words = one.arm.describe() if one.arm is not None else told.system(i)
-            shares[words] = sum(row.estimate >= _HALF for row in rows) / len(telling), rows
+            shares[arm_named(one.keys)] = sum(row.estimate >= _HALF for row in rows) / len(telling), rows
     if not shares:
         statement = "Not determined: no item has an answer and two ratings."
         return finding(name, question, "undetermined", statement, source=source)
@@ -297,7 +313,8 @@ def stand_in(told: Told) -> Finding:
         else f"None of {len(shares)} arms beats half of the raters on any criterion"
     ) + f" (epsilon {told.run.epsilon:g}, Benjamini-Yekutieli)."
     if len(telling) < len(constant):
-        statement += f" {len(constant) - n} criteria are left out, on which the median rating passes, too."
+        left = "1 criterion is" if len(constant) - n == 1 else f"{len(constant) - n} criteria are"
+        statement += f" {left} left out, on which the median rating, given to every item, passes, too."
     verdict: Verdict = "pass" if best == 1 else "warn" if best >= _HALF else "fail"
     remedy = "" if verdict == "pass" else "Keep people on the criteria that no system passes."
     return finding(name, question, verdict, statement, remedy=remedy, where=where, source=source)

@@ -106,18 +106,33 @@ def finding(
     return Finding(name, question, verdict, statement, remedy, "", references, source)
 
 
-def named(names: Sequence[str]) -> str:
-    """Return names as a list, the first few of many.
+def named(names: Sequence[str], *, apart: bool = False) -> str:
+    """Return names as a list, the first few of many; with semicolons where they hold commas (`apart`).
 
     Examples
     --------
-    >>> named(["A", "B", "C", "D", "E"]), named(["A", "B"])
-    ('A, B, C, D and 1 more', 'A and B')
+    >>> named(["A", "B", "C", "D", "E"]), named(["A", "B"]), named(["A: x", "B: y, z"], apart=True)
+    ('A, B, C, D and 1 more', 'A and B', 'A: x; B: y, z')
     """
     unique = list(dict.fromkeys(names))
+    if apart:
+        more = [f"{len(unique) - _MOST_NAMED} more"] if len(unique) > _MOST_NAMED else []
+        return "; ".join([*unique[:_MOST_NAMED], *more])
     if len(unique) > _MOST_NAMED:
         return f"{', '.join(unique[:_MOST_NAMED])} and {len(unique) - _MOST_NAMED} more"
     return " and ".join(unique) if len(unique) < 3 else f"{', '.join(unique[:-1])} and {unique[-1]}"
+
+
+def arm_named(keys: Mapping[str, Key]) -> str:
+    """Return the arm that keys name, its protocol in brackets.
+
+    Examples
+    --------
+    >>> arm_named({"system": "S1", "readout": "verification", "phrasing": "", "variant": ""})
+    'S1 (verification)'
+    """
+    more = ", ".join(str(keys[key]) for key in ("readout", "phrasing", "variant") if keys.get(key))
+    return f"{keys['system']} ({more})" if more else str(keys["system"])
 
 
 def is_clear(row: Row | None) -> bool:
