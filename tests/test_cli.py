@@ -328,6 +328,40 @@ def test_a_refused_simulation_leaves_nothing_behind(run, tmp_path, monkeypatch, 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_simulation_never_replaces_a_file_that_it_did_not_write(run, tmp_path):
+    own = tmp_path / "ratings.csv"
+    own.write_text("item,rater,rating\nmine,R1,3\nmine,R2,4\n")
+    assert_one_message(run("simulate", "panel", *SMALL_PANEL, "--out", own), "ratings.csv is there already")
+    assert own.read_text().startswith("item,rater,rating\nmine")
+    assert [path.name for path in tmp_path.iterdir()] == ["ratings.csv"]
+
+
+def test_a_simulation_replaces_what_an_earlier_one_wrote_as_long_as_nobody_changed_it(run, tmp_path):
+    path = tmp_path / "panel.csv"
+    for seed in (1, 2):
+        assert run("simulate", "panel", *SMALL_PANEL, "--seed", seed, "--out", path).status == 0
+    path.write_text(path.read_text().replace("i1", "mine"))
+    before = path.read_text()
+    assert_one_message(run("simulate", "panel", *SMALL_PANEL, "--out", path), "panel.csv", "move it away")
+    assert path.read_text() == before
+
+
+def test_a_truth_that_is_somebodys_own_is_not_replaced(run, tmp_path):
+    (tmp_path / "panel.truth.json").write_text('{"mine": 1}')
+    ended = run("simulate", "panel", *SMALL_PANEL, "--out", tmp_path / "panel.csv")
+    assert_one_message(ended, "panel.truth.json is there already")
+
+
+@pytest.mark.parametrize("kind", ["benchmark", "outputs"])
+def test_a_simulated_folder_spares_the_file_of_another_that_stands_in_it(run, tmp_path, kind):
+    own = tmp_path / "made" / "ratings.csv"
+    own.parent.mkdir()
+    own.write_text("mine")
+    assert_one_message(run("simulate", kind, "--items", 20, "--out", own.parent), "ratings.csv is there already")
+    assert [path.name for path in own.parent.iterdir()] == ["ratings.csv"]
+    assert own.read_text() == "mine"
+
+
 # Bad input
 
 GOOD = HEADER + "".join(f"i{i},R{r},{1 + (i + r) % 5}\n" for i in range(4) for r in range(2))

@@ -39,7 +39,7 @@ def items(tmp_path):
 def test_a_plan_says_what_a_target_costs_and_what_a_difference_takes(run, ratings):
     ended = run("plan", ratings, "--target", 0.8, *COSTS, *SMALL, "--difference", 0.3)
     assert ended.status == 0
-    for text in ("target reachable", "layout pays", "difference detectable"):
+    for text in ("target-reachable", "layout-pays", "difference-detectable"):
         assert text in ended.out
 
 
@@ -195,17 +195,65 @@ def test_a_sample_goes_out_comes_back_and_is_audited(run, items, tmp_path):
     assert protocol["measurand"]
 
 
-def test_with_ratings_the_cheapest_panel_is_drawn_from_items_not_rated_yet(run, ratings, items, tmp_path):
+def test_with_ratings_the_cheapest_sure_panel_is_drawn_from_items_not_rated_yet(run, ratings, items, tmp_path):
     folder = tmp_path / "sample"
-    ended = run("plan", ratings, *COSTS, *SMALL, "--items", items, "--draw", folder, "--json")
+    ended = run("plan", ratings, *COSTS, *SMALL, "--target", 0.5, "--items", items, "--draw", folder, "--json")
     result = Result.from_json(ended.out)
-    cheapest = result.select("plan", "cost", {"basis": "estimate", "estimator": "anova"})[0].keys
+    cheapest = result.select("plan", "cost", {"basis": "lower_limit"})[0].keys
     protocol = json.loads((folder / "protocol.json").read_text(encoding="utf-8"))
     assert protocol["layout"] == cheapest["layout"]
     assert protocol["n_raters"] == cheapest["at_raters"]
     assert protocol["n_items"] == cheapest["at_items"]
     assert protocol["left_out"]["rated before"] == 20
     assert protocol["systems"] == ["S1", "S2", "S3", "S4"]
+
+
+def test_without_a_sure_panel_nothing_is_drawn_but_what_is_asked_for(run, ratings, items, tmp_path):
+    asked = (
+        "plan",
+        ratings,
+        *COSTS,
+        *("--target", 0.95, "--most-raters", 4, "--most-items", 40),
+        "--items",
+        items,
+        "--draw",
+        tmp_path / "s",
+    )
+    refused = run(*asked)
+    assert_one_message(refused, "nothing is drawn: no panel of this layout within 4 raters and 40 items does with")
+    assert_one_message(refused, "--layout, --raters, --items-per-rater")
+    assert run(*asked, "--layout", "crossed", "--raters", 2, "--items-per-rater", 5).status == 0
+
+
+def test_a_scale_that_is_said_at_drawing_is_held_at_collecting(run, items, tmp_path):
+    folder = tmp_path / "sample"
+    sizes = ("--layout", "crossed", "--raters", 2, "--items-per-rater", 3, "--scale", "1:5:1", "--level", "ordinal")
+    assert run("plan", "--items", items, "--systems", "A1,B2", "--draw", folder, *sizes).status == 0
+    protocol = json.loads((folder / "protocol.json").read_text(encoding="utf-8"))
+    assert protocol["scales"]["rating"]["level"] == "ordinal"
+    assert_one_message(run("plan", "--collect", folder), "R1.csv, R2.csv are blank from top to bottom")
+    for path in (folder / "sheets").iterdir():
+        sheet = pd.read_csv(path, dtype=str, keep_default_na=False)
+        assert set(sheet["scale"]) == {"1 to 5 in steps of 1"}
+        sheet.assign(rating=["6", *["2"] * 5]).to_csv(path, index=False)
+    assert_one_message(run("plan", "--collect", folder), "R1.csv, data row 1, rating: 6 is outside the scale")
+    assert not (folder / "ratings.csv").exists()
+    assert_one_message(run("plan", "--blank-sheets"), "--blank-sheets is about sheets that came back")
+
+
+def test_outputs_whose_columns_have_other_names_can_be_drawn_from(run, items, tmp_path):
+    outputs = tmp_path / "outputs.csv"
+    names = pd.read_csv(items)["item"]
+    rows = [(i, s, f"{i}!") for i in names for s in ("S1", "S2", "S3", "S4")]
+    pd.DataFrame(rows, columns=["Bild", "Modell", "Antwort"]).to_csv(outputs, index=False)
+    named = ("--output-item", "Bild", "--output-system", "Modell", "--text", "Antwort")
+    sizes = ("--layout", "crossed", "--raters", 2, "--items-per-rater", 3)
+    asked = ("plan", "--items", items, "--outputs", outputs, "--draw", tmp_path / "sample", *sizes)
+    refused = run(*asked)
+    assert refused.status == 2
+    assert "--text" in refused.err or "--output-item" in refused.err
+    assert run(*asked, *named).status == 0
+    assert set(pd.read_csv(tmp_path / "sample" / "key.csv")["system"]) == {"S1", "S2", "S3", "S4"}
 
 
 def test_systems_are_read_from_a_file_and_outputs_are_shown(run, items, tmp_path):
@@ -220,7 +268,7 @@ def test_systems_are_read_from_a_file_and_outputs_are_shown(run, items, tmp_path
     ended = run("plan", "--items", items, "--systems", systems, "--outputs", outputs, "--draw", folder, *sizes, "-q")
     assert (ended.status, ended.err) == (0, "")
     sheet = pd.read_csv(folder / "sheets" / "R1.csv")
-    assert list(sheet.columns) == ["position", "item", "code", "output", "tone", "style"]
+    assert list(sheet.columns) == ["position", "rater", "item", "code", "output", "tone", "style"]
     assert set(pd.read_csv(folder / "key.csv")["system"]) == {"A1", "B2"}
 
 
@@ -247,7 +295,7 @@ def test_systems_are_read_from_a_file_and_outputs_are_shown(run, items, tmp_path
         (["--draw", "DIR", "--items", "ITEMS", "--out", "OUT"], "--out is for the numbers of a plan"),
         (["RATINGS", "--collect", "DIR"], "--collect reads the folder of a sample and nothing else"),
         (["--collect", "DIR"], "is no sample"),
-        (["RATINGS", "--target", 0.99999, "--most-raters", 2, "--draw", "DIR", "--items", "ITEMS"], "say what to draw"),
+        (["RATINGS", "--target", 0.99999, "--most-raters", 2, "--draw", "DIR", "--items", "ITEMS"], "Say what to draw"),
     ],
 )
 def test_what_cannot_be_done_is_one_message_and_leaves_nothing(run, ratings, items, tmp_path, args, said):

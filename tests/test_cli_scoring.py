@@ -262,3 +262,64 @@ def test_ratings_and_labels_at_once_or_neither_are_refused(run, bench):
     assert_one_message(run("score", bench / "answers.csv", *SCALE), "--truth")
     both = run("score", bench / "answers.csv", bench / "ratings.csv", "--truth", bench / "items.csv")
     assert_one_message(both, "--truth")
+
+
+# Models as judges of outputs
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    """Ratings of the outputs of two systems by three raters, and what two models said of the same outputs."""
+    folder = tmp_path_factory.mktemp("judged")
+    rng = np.random.default_rng(5)
+    cells = [(f"i{i}", system) for i in range(30) for system in ("red", "blue")]
+    worth = rng.integers(1, 6, len(cells))
+
+    def graded(noise):
+        return np.clip(worth + rng.integers(-noise, noise + 1, len(cells)), 1, 5)
+
+    given = [pd.DataFrame(cells, columns=["item", "system"]).assign(rater=r, rating=graded(1)) for r in "abc"]
+    said = [
+        pd.DataFrame(cells, columns=["item", "of"]).assign(system=judge, answer=graded(noise))
+        for judge, noise in (("J1", 1), ("J2", 3))
+    ]
+    pd.concat(given).to_csv(folder / "ratings.csv", index=False)
+    pd.concat(said).to_csv(folder / "answers.csv", index=False)
+    return folder
+
+
+JUDGED = ("--scale", "1:5:1", "--replicates", 100, "--over", "group")
+
+
+def test_models_that_judged_outputs_are_scored_as_if_each_output_were_an_item_of_its_items_group(run, judged, tmp_path):
+    """One independent way: ids and groups made by hand."""
+    tables = (judged / "answers.csv", judged / "ratings.csv")
+    ended = run("score", *tables, *JUDGED, "--system", "system", "--answer-rated", "of", "--json")
+    assert ended.status == 0, ended.err
+    for name, system in (("ratings.csv", "system"), ("answers.csv", "of")):
+        frame = pd.read_csv(judged / name)
+        frame["item"] += "|" + frame[system]
+        frame.drop(columns=system).to_csv(tmp_path / name, index=False)
+    outputs = pd.read_csv(tmp_path / "ratings.csv")["item"].unique()
+    groups = pd.DataFrame({"item": outputs, "group": [one.split("|")[0] for one in outputs]})
+    groups.to_csv(tmp_path / "items.csv", index=False)
+    answers, ratings, items = (tmp_path / f"{name}.csv" for name in ("answers", "ratings", "items"))
+    by_hand = run("score", answers, ratings, *JUDGED, "--items", items, "--json")
+    assert ended.out == by_hand.out
+    assert '"J1"' in ended.out
+
+
+def test_a_judge_is_not_taken_for_the_system_that_it_judged(run, judged):
+    tables = (judged / "answers.csv", judged / "ratings.csv")
+    assert_one_message(run("score", *tables, *JUDGED), "--system names the ratings' column")
+    assert_one_message(run("score", *tables, *JUDGED, "--system", "system"), "--answer-rated", "the judge")
+    assert_one_message(run("score", *tables, *JUDGED, "--answer-rated", "of"), "--answer-rated goes with --system")
+    assert_one_message(run("gates", tables[0], "--system", "system"), "no ratings")
+
+
+def test_gates_ask_judges_of_outputs_too(run, judged):
+    ended = run(
+        "gates", judged / "answers.csv", "--ratings", judged / "ratings.csv", "--scale", "1:5:1", "--system", "system",
+        "--answer-rated", "of", "--permutations", 99, "--replicates", 100, "--json",
+    )  # fmt: skip
+    assert "J2" in ended.out, ended.err

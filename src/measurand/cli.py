@@ -6,13 +6,14 @@ import io
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from measurand import (
     cli_demo,
     cli_eliciting,
+    cli_gates,
     cli_planning,
     cli_probing,
     cli_running,
@@ -46,9 +47,15 @@ from measurand.cli_options import (
     show,
     split,
 )
-
-if TYPE_CHECKING:
-    pass
+from measurand.cli_reading import (
+    OF_RATED_OUTPUTS,
+    OF_RATINGS,
+    DecimalOption,
+    Declared,
+    DelimiterOption,
+    MissingOption,
+    telling,
+)
 
 app = typer.Typer(
     name="measurand",
@@ -65,7 +72,7 @@ app.command()(cli_demo.demo)
 app.command()(cli_eliciting.elicit)
 app.command()(cli_eliciting.check)
 app.command()(cli_scoring.score)
-app.command()(cli_scoring.gates)
+app.command()(cli_gates.gates)
 app.command()(cli_planning.plan)
 app.command()(cli_probing.probe)
 app.command()(cli_verifying.verify)
@@ -103,6 +110,9 @@ def audit(
     level: LevelOption = None,
     labels: LabelsOption = "",
     repeats: RepeatsOption = RepeatsChoice.refuse,
+    delimiter: DelimiterOption = None,
+    decimal: DecimalOption = None,
+    missing: MissingOption = None,
     replicates: Annotated[int, typer.Option("--replicates", min=100, help="Bootstrap replicates.")] = 2000,
     target: Annotated[
         list[float] | None,
@@ -179,21 +189,40 @@ def audit(
         refuse(f"{named[0]} is about the outputs; give them with --outputs")
     if out is not None:
         check_out(out)
-    table = read_ratings(
-        ratings,
-        item=item,
-        system=system,
-        rater=rater,
-        rating=rating,
-        criterion=criterion,
-        occasion=occasion,
-        order=order,
-        wide=split(wide),
-        scale=parse_scales(scale or []),
-        level=None if level is None else level.value,
-        labels=split(labels),
-        repeats=repeats.value,
-    )
+    declared = Declared(delimiter, decimal, missing, [ratings, outputs])
+    marks = declared.of(ratings)
+    with telling(ratings, OF_RATINGS):
+        table = read_ratings(
+            ratings,
+            item=item,
+            system=system,
+            rater=rater,
+            rating=rating,
+            criterion=criterion,
+            occasion=occasion,
+            order=order,
+            wide=split(wide),
+            scale=parse_scales(scale or []),
+            level=None if level is None else level.value,
+            labels=split(labels),
+            repeats=repeats.value,
+            delimiter=marks.delimiter,
+            decimal=marks.decimal,
+            missing=marks.missing,
+        )
+    rated = None
+    if outputs is not None:
+        with telling(outputs, OF_RATED_OUTPUTS):
+            rated = read_rated(
+                outputs,
+                declared.of(outputs),
+                item=item,
+                system=system,
+                own_item=output_item,
+                own_system=output_system,
+                text=text,
+                length=length,
+            )
     with progress(quiet=quiet) as told:
         result = run_audit(
             table,
@@ -202,17 +231,7 @@ def audit(
             confidence=confidence,
             seed=seed,
             pigeonhole=pigeonhole,
-            outputs=None
-            if outputs is None
-            else read_rated(
-                outputs,
-                item=item,
-                system=system,
-                own_item=output_item,
-                own_system=output_system,
-                text=text,
-                length=length,
-            ),
+            outputs=rated,
             unit_of_length=None if length_unit is None else length_unit.value,
             progress=told,
         )
@@ -222,6 +241,7 @@ def audit(
             "wide": split(wide),
             "scale": {name: one.to_dict() for name, one in table.scales.items()},
             "repeats": repeats.value,
+            **declared.settings,
             "replicates": replicates,
             "draws": PIVOT_DRAWS,
             "targets": list(targets),

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from measurand.cli_options import RepeatsChoice
+from measurand.cli_options import RepeatsChoice, refuse
+from measurand.cli_reading import OF_ANSWERS, OF_ITEMS, Declared, telling
 
 if TYPE_CHECKING:
     from measurand.data import Answers, Outputs, Ratings
+    from measurand.data.marks import Marks
 
 AnswersArgument = Annotated[
     Path,
@@ -27,6 +29,19 @@ AnswerSystemOption = Annotated[
 AnswerCriterionOption = Annotated[
     str | None,
     typer.Option("--answer-criterion", help="Column with the criterion in the answers.", show_default="as --criterion"),
+]
+RatedSystemOption = Annotated[
+    str | None,
+    typer.Option(
+        "--system",
+        help="Column of the ratings with whose output was rated: each output is then an item, and systems are judges.",
+    ),
+]
+AnswerRatedOption = Annotated[
+    str | None,
+    typer.Option(
+        "--answer-rated", help="With --system: column of the answers with whose output was judged.", show_default="same"
+    ),
 ]
 AnswerRepeatsOption = Annotated[
     RepeatsChoice, typer.Option("--answer-repeats", help="Several answers to one question under one protocol.")
@@ -169,8 +184,62 @@ class ScorePresetChoice(StrEnum):
     readout_paper = "readout-paper"
 
 
+class Rated(NamedTuple):
+    """Whose outputs raters and systems graded: the ratings' column, and that of the answers."""
+
+    system: str
+    in_answers: str | None
+
+    def answers(self, frame: Any, columns: dict[str, str | None]) -> Any:
+        """Return answers in which each output is an item."""
+        from measurand.data.judged import outputs_as_items
+
+        own = _present(frame, columns)
+        column = self.in_answers or self.system
+        if column not in frame or column == (own["system"] or "system"):
+            there = ", ".join(map(repr, list(frame.columns)[:12]))
+            refuse(
+                f"answers: no column {column!r} that says whose output was judged; the table has {there}. Name it with "
+                "--answer-rated; the system of the answers is the judge (--answer-system)"
+            )
+        made = outputs_as_items(frame, item=own["item"] or "item", system=column)
+        return made if "group" in frame else made.drop(columns="group")
+
+
+def read_rated_ratings(path: Path, rated: Rated, marks: Marks, *, item: str | None, items: Any) -> Any:
+    """Read ratings of outputs as a frame in which each output is an item."""
+    from measurand.data.judged import outputs_as_items
+    from measurand.data.read import read_table
+
+    frame = read_table(path, delimiter=marks.delimiter)
+    groups = None if items is None or "group" not in items else items.set_index("item")["group"]
+    return outputs_as_items(frame, item=item or "item", system=rated.system, groups=groups)
+
+
+def grouped(table: Ratings) -> Any:
+    """Return the outputs that were rated, each with the item that it belongs to."""
+    frame = table.frame[["item", "group"]].drop_duplicates("item", ignore_index=True)
+    return frame.assign(item=frame["item"].astype(str))
+
+
+def refuse_outputs(table: Ratings, path: Path) -> None:
+    """Refuse ratings of outputs where nobody said that systems judged these."""
+    if "system" in table.frame:
+        refuse(
+            f"{path}: these ratings have systems: they grade outputs, which systems can answer as judges alone. If "
+            "that is what they did, say so: --system names the ratings' column, --answer-rated that of the answers, "
+            "and each output is an item. Else audit the systems that were rated (measurand audit), or drop the column "
+            "if raters rated the items themselves"
+        )
+
+
 def read_graded(
-    paths: list[Path], columns: dict[str, str | None], repeats: RepeatsChoice, table: Ratings | None
+    paths: list[Path],
+    columns: dict[str, str | None],
+    repeats: RepeatsChoice,
+    table: Ratings | None,
+    declared: Declared,
+    rated: Rated | None = None,
 ) -> Answers:
     """Read answers as numbers; several tables become one."""
     import pandas as pd
@@ -180,18 +249,37 @@ def read_graded(
 
     scale = None if table is None else table.scales
     if len(paths) == 1:
-        frame = read_table(paths[0])
-        return _answers(frame, _present(frame, columns), repeats, scale=scale)
+        marks = declared.of(paths[0])
+        with telling(paths[0], OF_ANSWERS):
+            frame = read_table(paths[0], delimiter=marks.delimiter)
+            frame = frame if rated is None else rated.answers(frame, columns)
+            return _answers(frame, _present(frame, columns), repeats, marks, scale=scale)
     frames = []
     for path in paths:
-        frame = read_table(path)
-        named = {column: role for role, column in _present(frame, columns).items() if column is not None}
-        frames.append(frame.rename(columns=named))
-    return read_answers(pd.concat(frames, ignore_index=True), scale=scale, repeats=repeats.value)
+        marks = declared.of(path)
+        with telling(path, OF_ANSWERS):
+            frame = read_table(path, delimiter=marks.delimiter)
+            frame = frame if rated is None else rated.answers(frame, columns)
+            named = {column: role for role, column in _present(frame, columns).items() if column is not None}
+            frame = frame.rename(columns=named)
+            # Each in its own spelling, so that together they have one.
+            of_scale = {label for one in (scale or {}).values() for label in one.labels}
+            for column in ("answer", "mass", "log_odds", "attempt"):
+                if column in frame:
+                    frame[column] = marks.plain(frame[column], column, labels=of_scale)
+            frames.append(frame)
+    with telling(paths, OF_ANSWERS):
+        return read_answers(pd.concat(frames, ignore_index=True), scale=scale, repeats=repeats.value)
 
 
 def _answers(
-    frame: Any, named: dict[str, str | None], repeats: RepeatsChoice, *, scale: Any = None, labels: bool = False
+    frame: Any,
+    named: dict[str, str | None],
+    repeats: RepeatsChoice,
+    marks: Marks,
+    *,
+    scale: Any = None,
+    labels: bool = False,
 ) -> Answers:
     from measurand.data import read_answers
 
@@ -204,6 +292,8 @@ def _answers(
         scale=scale,
         labels=labels,
         repeats=repeats.value,
+        decimal=marks.decimal,
+        missing=marks.missing,
     )
 
 
@@ -217,19 +307,23 @@ def _present(frame: Any, columns: dict[str, str | None]) -> dict[str, str | None
     }
 
 
-def read_choices(path: Path, columns: dict[str, str | None], repeats: RepeatsChoice) -> Answers:
+def read_choices(path: Path, columns: dict[str, str | None], repeats: RepeatsChoice, declared: Declared) -> Answers:
     """Read answers as graded where every one is a number, and as names of classes where one is not."""
     from measurand.data.answers import hold_names
     from measurand.data.read import read_table
 
-    frame = read_table(path)
-    named = _present(frame, columns)
-    labels = hold_names(frame, named["answer"] or "answer")
-    return _answers(frame, named, repeats, labels=labels)
+    marks = declared.of(path)
+    with telling(path, OF_ANSWERS):
+        frame = read_table(path, delimiter=marks.delimiter)
+        named = _present(frame, columns)
+        answer = named["answer"] or "answer"
+        plain = frame.assign(**{answer: marks.plain(frame[answer], answer)}) if answer in frame else frame
+        return _answers(frame, named, repeats, marks, labels=hold_names(plain, answer))
 
 
 def read_rated(
     path: Path,
+    marks: Marks,
     *,
     item: str | None,
     system: str | None,
@@ -242,9 +336,11 @@ def read_rated(
     from measurand.data import read_outputs
     from measurand.data.read import read_table
 
-    frame = read_table(path)
+    frame = read_table(path, delimiter=marks.delimiter)
     item, system = own_or_shared(frame, (own_item, item), (own_system, system))
-    return read_outputs(frame, item=item, system=system, text=text, length=length)
+    return read_outputs(
+        frame, item=item, system=system, text=text, length=length, decimal=marks.decimal, missing=marks.missing
+    )
 
 
 def own_or_shared(frame: Any, *names: tuple[str | None, str | None]) -> list[str | None]:
@@ -253,11 +349,12 @@ def own_or_shared(frame: Any, *names: tuple[str | None, str | None]) -> list[str
     return [own or (shared if shared in there else None) for own, shared in names]
 
 
-def read_labels(path: Path, *, item: str | None, label: str | None) -> Any:
+def read_labels(path: Path, declared: Declared, *, item: str | None, label: str | None = None) -> Any:
     """Read the labels of items; a name that answers have (--item) counts only if this table has it, too."""
     from measurand.data import read_items
     from measurand.data.read import read_table
 
-    frame = read_table(path)
-    there = set(map(str, frame.columns))
-    return read_items(frame, item=item if item in there else "item", label=label)
+    with telling(path, OF_ITEMS):
+        frame = read_table(path, delimiter=declared.of(path).delimiter)
+        there = set(map(str, frame.columns))
+        return read_items(frame, item=item if item in there else "item", label=label)

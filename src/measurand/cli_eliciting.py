@@ -34,10 +34,20 @@ from measurand.cli_options import (
     show,
     split,
 )
+from measurand.cli_reading import (
+    OF_CHECKED,
+    OF_RATINGS,
+    DecimalOption,
+    Declared,
+    DelimiterOption,
+    MissingOption,
+    telling,
+)
 from measurand.sentences import listed
 
 if TYPE_CHECKING:
     from measurand.data import Ratings
+    from measurand.data.marks import Marks
     from measurand.eliciting.plan import Plan
     from measurand.study_file import StudyFile
 
@@ -127,6 +137,9 @@ def check(
     level: LevelOption = None,
     labels: LabelsOption = "",
     repeats: RepeatsOption = RepeatsChoice.refuse,
+    delimiter: DelimiterOption = None,
+    decimal: DecimalOption = None,
+    missing: MissingOption = None,
     limit: LimitOption = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Of a study: where its answers are.", show_default="the study's own")
@@ -146,27 +159,34 @@ def check(
 
         if limit is not None or out is not None:
             refuse("--limit and --out are about a study file (.toml); leave them out")
+        marks = Declared(delimiter, decimal, missing, [table]).of(table)
         about_ratings = (rater, rating, occasion, order, wide or None, scale, level, labels or None)
-        kind = "ratings" if any(one is not None for one in about_ratings) else _kind_of(table, item, system)
+        kind = "ratings" if any(one is not None for one in about_ratings) else _kind_of(table, marks, item, system)
         if kind == "ratings":
-            read = read_ratings(
-                table,
-                item=item,
-                system=system,
-                rater=rater,
-                rating=rating,
-                criterion=criterion,
-                occasion=occasion,
-                order=order,
-                wide=split(wide),
-                scale=parse_scales(scale or []),
-                level=None if level is None else level.value,
-                labels=split(labels),
-                repeats=repeats.value,
-            )
+            with telling(table, OF_RATINGS):
+                read = read_ratings(
+                    table,
+                    item=item,
+                    system=system,
+                    rater=rater,
+                    rating=rating,
+                    criterion=criterion,
+                    occasion=occasion,
+                    order=order,
+                    wide=split(wide),
+                    scale=parse_scales(scale or []),
+                    level=None if level is None else level.value,
+                    labels=split(labels),
+                    repeats=repeats.value,
+                    delimiter=marks.delimiter,
+                    decimal=marks.decimal,
+                    missing=marks.missing,
+                )
             found, fails = _ratings(read, as_json=as_json), False
         else:
-            found, fails = _check_table(table, kind, item=item, system=system, criterion=criterion, as_json=as_json)
+            found, fails = _check_table(
+                table, kind, marks, item=item, system=system, criterion=criterion, as_json=as_json
+            )
     typer.echo(json.dumps(found, indent=1, ensure_ascii=False) if as_json else "\n".join(found))
     if fails:
         raise typer.Exit(1)
@@ -275,11 +295,12 @@ def _columns(rows: Sequence[Sequence[str]], *, n_left: int) -> list[str]:
     ]
 
 
-def _kind_of(path: Path, item: str | None, system: str | None) -> str:
+def _kind_of(path: Path, marks: Marks, item: str | None, system: str | None) -> str:
     """Return what a table is by its columns; what is none of the others is read as ratings, which says what lacks."""
     from measurand.data.read import read_table
 
-    columns = {str(column) for column in read_table(path).columns}
+    with telling(path, OF_RATINGS):
+        columns = {str(column) for column in read_table(path, delimiter=marks.delimiter).columns}
     if {"rater", "rating"} & columns:
         return "ratings"
     has_item, has_system = (item or "item") in columns, (system or "system") in columns
@@ -315,7 +336,7 @@ def _ratings(table: Ratings, *, as_json: bool) -> Any:
 
 
 def _check_table(
-    path: Path, kind: str, *, item: str | None, system: str | None, criterion: str | None, as_json: bool
+    path: Path, kind: str, marks: Marks, *, item: str | None, system: str | None, criterion: str | None, as_json: bool
 ) -> tuple[Any, bool]:
     """Read a table of answers, outputs or items; give what it is, and whether anything is wrong with it."""
     from measurand.data import read_answers, read_items, read_outputs
@@ -325,9 +346,19 @@ def _check_table(
     found: dict[str, Any] = {"kind": kind}
     problems: list[str] = []
     if kind == "answers":
-        whole = read_table(path)
-        labels = hold_names(whole, "answer")
-        answers = read_answers(whole, item=item, system=system, criterion=criterion, labels=labels, repeats="first")
+        with telling(path, OF_CHECKED):
+            whole = read_table(path, delimiter=marks.delimiter)
+            labels = hold_names(whole.assign(answer=marks.plain(whole["answer"], "answer")), "answer")
+            answers = read_answers(
+                whole,
+                item=item,
+                system=system,
+                criterion=criterion,
+                labels=labels,
+                repeats="first",
+                decimal=marks.decimal,
+                missing=marks.missing,
+            )
         frame = answers.frame
         found |= {"rows": len(frame), "items": int(frame["item"].nunique()), "systems": answers.systems}
         found |= {"criteria": [name for name in answers.criteria if name]}
@@ -337,13 +368,22 @@ def _check_table(
         if answers.n_ignored:
             problems.append(f"{answers.n_ignored:,} rows have a value although their status says that there is none")
     elif kind == "outputs":
-        outputs = read_outputs(path, item=item, system=system)
+        with telling(path, OF_CHECKED):
+            outputs = read_outputs(
+                path,
+                item=item,
+                system=system,
+                delimiter=marks.delimiter,
+                decimal=marks.decimal,
+                missing=marks.missing,
+            )
         found |= {"rows": len(outputs), "items": int(outputs.frame["item"].nunique())}
         found |= {"systems": outputs.systems}
         blank = int((outputs.frame["text"].str.strip() == "").sum()) if "text" in outputs else 0
         problems += [f"{blank:,} outputs are blank"] if blank else []
     else:
-        items = read_items(path, item=item or "item")
+        with telling(path, OF_CHECKED):
+            items = read_items(path, item=item or "item", delimiter=marks.delimiter)
         found |= {"rows": len(items), "columns": [str(column) for column in items.columns]}
         for row, image in enumerate(items.get("image", ()), start=1):
             if image == image and str(image) and not (path.parent / str(image)).is_file():

@@ -76,11 +76,6 @@ OutOption = Annotated[
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a text file with line ends as they are."""
-    path.write_text(text, encoding="utf-8", newline="\n")
-
-
 def assignments(texts: Sequence[str], option: str) -> dict[str, float]:
     """Read name=number pairs."""
     out = {}
@@ -96,8 +91,10 @@ def assignments(texts: Sequence[str], option: str) -> dict[str, float]:
 
 
 def split(text: str) -> list[str]:
-    """Return the parts of a list with commas."""
-    return [part.strip() for part in text.split(",")] if text else []
+    """Return the parts of a list with commas; a part with a comma stands in double quotes, as in CSV."""
+    from measurand.data.faults import from_list
+
+    return from_list(text)
 
 
 def printable(text: str) -> str:

@@ -46,7 +46,8 @@ from measurand.cli_options import (
 from measurand.cli_reading import OF_RATINGS, DecimalOption, Declared, DelimiterOption, MissingOption, telling
 
 if TYPE_CHECKING:
-    from measurand.data import Outputs, Ratings
+    from measurand.cli_options import LevelChoice
+    from measurand.data import Outputs, Ratings, Scale
     from measurand.planning.designs import Design
     from measurand.result import Result
 
@@ -181,6 +182,9 @@ def plan(
         Path | None,
         typer.Option("--collect", help="Folder of a sample whose sheets came back: writes its ratings.csv."),
     ] = None,
+    blank_sheets: Annotated[
+        bool, typer.Option("--blank-sheets", help="Collect also sheets that are blank from top to bottom.")
+    ] = False,
     confidence: ConfidenceOption = 0.95,
     seed: SeedOption = 0,
     out: OutOption = None,
@@ -200,8 +204,11 @@ def plan(
         refuse("--json and --csv: choose one")
     declared = Declared(delimiter, decimal, missing, [ratings, items, outputs, Path(systems) if systems else None])
     if collect is not None:
-        _collect(collect, others=[ratings, draw, items, outputs, out], decimal=decimal, missing=missing, quiet=quiet)
+        others = [ratings, draw, items, outputs, out]
+        _collect(collect, others=others, decimal=decimal, missing=missing, blank_sheets=blank_sheets, quiet=quiet)
         return
+    if blank_sheets:
+        refuse("--blank-sheets is about sheets that came back; give it with --collect")
     if outputs is None and (output_item or output_system or text):
         refuse("--output-item, --output-system and --text are about the outputs; give them with --outputs")
     chosen = [one.value for one in layout] if layout else []
@@ -291,6 +298,7 @@ def plan(
             files={"ratings": ratings, "items": items, "outputs": outputs},
             systems=_systems(systems, pool.outputs, table, declared),
             criteria=split(criteria),
+            scale=_scales(scale or [], level, split(labels), split(criteria), has_ratings=table is not None),
             rated_again=rated_again,
             most_per_rater=most_per_rater,
             seed=seed,
@@ -349,7 +357,7 @@ def _check_draw(
     if sizes == (None, None) and has_ratings:
         return
     if None in sizes:
-        refuse("--draw needs --raters and --items-per-rater, or ratings from which the cheapest panel follows")
+        refuse("--draw needs --raters and --items-per-rater, or ratings from which the cheapest sure panel follows")
     if len(layouts) != 1:
         refuse("--draw needs one layout: --layout crossed, rotating or nested")
 
@@ -365,6 +373,7 @@ def _draw(
     files: dict[str, Path | None],
     systems: list[str],
     criteria: Sequence[str],
+    scale: dict[str, Scale] | None,
     rated_again: bool,
     most_per_rater: int | None,
     seed: int,
@@ -382,6 +391,7 @@ def _draw(
         outputs=pool.outputs,
         leave_out=[] if rated_again else rated,
         criteria=criteria,
+        scale=scale,
         most_per_rater=most_per_rater,
         seed=seed,
     )
@@ -393,7 +403,7 @@ def _draw(
 
 
 def _design(result: Result | None, layouts: Sequence[str], sizes: tuple[int | None, int | None, int | None]) -> Design:
-    """Return the design that was asked for, or else the cheapest that the plan found."""
+    """Return the design that was asked for, or else the cheapest that is sure to reach the target."""
     from measurand.planning import design_of
 
     n_raters, items_per_rater, per_item = sizes
@@ -405,20 +415,34 @@ def _design(result: Result | None, layouts: Sequence[str], sizes: tuple[int | No
 def _cheapest(result: Result) -> Design:
     from measurand.planning.designs import Design
 
-    rows = [
-        row
-        for row in result.select("plan", "cost", {"basis": "estimate"})
-        if row.keys["estimator"] not in ("plugin", "reml")
-    ]
+    rows = result.select("plan", "cost", {"basis": "lower_limit"})
     if len({row.keys["criterion"] for row in rows}) > 1:
         refuse("several criteria ask for several panels: say which to draw, --layout, --raters, --items-per-rater")
     found = [row for row in rows if not row.undefined]
     if not found:
         why = rows[0].undefined if rows else "nothing can be planned from these ratings"
-        refuse(f"{why}; say what to draw all the same: --layout, --raters, --items-per-rater")
+        refuse(f"nothing is drawn: {why}. Say what to draw all the same: --layout, --raters, --items-per-rater")
     keys = found[0].keys
     n_raters, n_items, each = (int(keys[name]) for name in ("at_raters", "at_items", "at_items_per_rater"))
     return Design(str(keys["layout"]), n_raters, n_items, n_raters * each // n_items)
+
+
+def _scales(
+    scale: Sequence[str],
+    level: LevelChoice | None,
+    labels: Sequence[str],
+    criteria: Sequence[str],
+    *,
+    has_ratings: bool,
+) -> dict[str, Scale] | None:
+    """Return the scales of a sample, as they were said; of ratings in front there may be more criteria."""
+    from measurand.data import parse_scales
+    from measurand.data.scale import scales_for
+
+    if not (scale or level or labels):
+        return None
+    found = dict(scales_for(parse_scales(scale), None if level is None else level.value, labels))
+    return {name: one for name, one in found.items() if not has_ratings or not name or name in criteria}
 
 
 def _systems(given: str, shown: Outputs | None, table: Ratings | None, declared: Declared) -> list[str]:
@@ -442,6 +466,7 @@ def _collect(
     others: Sequence[Path | None],
     decimal: Sequence[str] | None,
     missing: Sequence[str] | None,
+    blank_sheets: bool,
     quiet: bool,
 ) -> None:
     from measurand.data.marks import Marks
@@ -452,7 +477,7 @@ def _collect(
     if decimal and decimal[-1] not in (".", ","):
         refuse(f"--decimal {decimal[-1]!r}; give a point or a comma")
     marks = Marks(decimal="," if decimal and decimal[-1] == "," else ".", missing=missing or ())
-    path, ratings = collected(folder, marks)
+    path, ratings = collected(folder, marks, blank_sheets=blank_sheets)
     if not quiet:
         blank = int((ratings["rating"] == "").sum())
         typer.echo(f"{len(ratings):,} rows, {blank:,} of them blank: {path}", err=True)

@@ -18,17 +18,29 @@ from measurand.cli_options import (
     QuietOption,
     RaterOption,
     RatingOption,
+    RepeatsChoice,
     ScaleOption,
     SeedOption,
+    WideOption,
     command,
     progress,
     refuse,
     show,
     split,
 )
+from measurand.cli_reading import (
+    OF_OUTPUTS,
+    OF_PROBED_RATINGS,
+    DecimalOption,
+    Declared,
+    DelimiterOption,
+    MissingOption,
+    telling,
+)
 
 if TYPE_CHECKING:
     from measurand.data import Ratings
+    from measurand.data.marks import Marks
     from measurand.data.vectors import Vectors
 
 
@@ -114,6 +126,13 @@ def probe(
     scale: ScaleOption = None,
     level: LevelOption = None,
     labels: LabelsOption = "",
+    wide: WideOption = "",
+    rating_repeats: Annotated[
+        RepeatsChoice, typer.Option("--rating-repeats", help="Several ratings of one cell by one rater (in row order).")
+    ] = RepeatsChoice.refuse,
+    delimiter: DelimiterOption = None,
+    decimal: DecimalOption = None,
+    missing: MissingOption = None,
     asked: Annotated[
         str, typer.Option("--asked", metavar="LOW:HIGH", help="How many units were asked for, for example 1:5.")
     ] = "",
@@ -175,18 +194,24 @@ def probe(
         refuse("--json and --csv: choose one")
     if out is not None:
         check_out(out)
-    table = read_outputs(
-        outputs,
-        item=item,
-        system=system,
-        text=text,
-        length=length,
-        label=label,
-        language=language,
-        group=group,
-        parallel=parallel,
-        label_separator=label_separator,
-    )
+    declared = Declared(delimiter, decimal, missing, [outputs, ratings])
+    marks = declared.of(outputs)
+    with telling(outputs, OF_OUTPUTS):
+        table = read_outputs(
+            outputs,
+            item=item,
+            system=system,
+            text=text,
+            length=length,
+            label=label,
+            language=language,
+            group=group,
+            parallel=parallel,
+            label_separator=label_separator,
+            delimiter=marks.delimiter,
+            decimal=marks.decimal,
+            missing=marks.missing,
+        )
     files = [_named(one) for one in vectors or []]
     chosen: dict[str, Any] = {
         "token_unit": None if token_unit is None else token_unit.value,
@@ -206,13 +231,13 @@ def probe(
     }
     rated = None
     if ratings is not None:
-        rated = _ratings(
-            ratings, (item, system), (rating_item, rating_system), rater, rating, criterion, scale, level, labels
-        )
+        how = {"rater": rater, "rating": rating, "criterion": criterion, "wide": split(wide), "labels": split(labels)}
+        how |= {"level": None if level is None else level.value, "repeats": rating_repeats.value}
+        rated = _ratings(ratings, declared.of(ratings), (item, system), (rating_item, rating_system), scale, how)
     with progress(quiet=quiet) as told:
         result = run_probe(table, vectors=_read_vectors(files), ratings=rated, progress=told, **chosen)
     if out is not None:
-        settings = {"columns": dict(table.columns), "title": title, **chosen}
+        settings = {"columns": dict(table.columns), "title": title, **chosen, **declared.settings}
         inputs = [outputs, *([ratings] if ratings else []), *(path for _, path in files)]
         document = manifest(inputs, command=command(), settings=settings, started=started)
         write_run(result, out, title=title, document=document)
@@ -249,29 +274,25 @@ def _range(text: str) -> tuple[int, int] | None:
 
 def _ratings(
     path: Path,
+    marks: Marks,
     of_outputs: tuple[str | None, str | None],
     own: tuple[str | None, str | None],
-    rater: str | None,
-    rating: str | None,
-    criterion: str | None,
     scale: list[str] | None,
-    level: Any,
-    labels: str,
+    how: dict[str, Any],
 ) -> Ratings:
     """Read the ratings; names that the outputs have (--item, --system) count only if this table has them, too."""
     from measurand.data import parse_scales, read_ratings
     from measurand.data.read import read_table
 
-    frame = read_table(path)
-    item, system = own_or_shared(frame, *zip(own, of_outputs, strict=True))
-    return read_ratings(
-        frame,
-        item=item,
-        system=system,
-        rater=rater,
-        rating=rating,
-        criterion=criterion,
-        scale=parse_scales(scale or []),
-        level=None if level is None else level.value,
-        labels=split(labels),
-    )
+    with telling(path, OF_PROBED_RATINGS):
+        frame = read_table(path, delimiter=marks.delimiter)
+        item, system = own_or_shared(frame, *zip(own, of_outputs, strict=True))
+        return read_ratings(
+            frame,
+            item=item,
+            system=system,
+            scale=parse_scales(scale or []),
+            decimal=marks.decimal,
+            missing=marks.missing,
+            **how,
+        )

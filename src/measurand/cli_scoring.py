@@ -1,4 +1,4 @@
-"""The commands about answers: score, gates, and the simulation of a benchmark."""
+"""The command that scores answers: score."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from measurand.cli_choices import (
     AnswerCriterionOption,
     AnswerItemOption,
     AnswerOption,
+    AnswerRatedOption,
     AnswerRepeatsOption,
     AnswersArgument,
     AnswerSystemOption,
@@ -30,15 +31,20 @@ from measurand.cli_choices import (
     NoiseOption,
     OverChoice,
     PositiveChoice,
+    Rated,
+    RatedSystemOption,
     ScorePresetChoice,
     StatisticChoice,
     StrictOption,
     TargetChoice,
     TiesChoice,
     TruthOption,
+    grouped,
     read_choices,
     read_graded,
     read_labels,
+    read_rated_ratings,
+    refuse_outputs,
 )
 from measurand.cli_options import (
     CriterionOption,
@@ -60,6 +66,15 @@ from measurand.cli_options import (
     show,
     split,
 )
+from measurand.cli_reading import (
+    OF_ITEMS,
+    OF_RATINGS,
+    DecimalOption,
+    Declared,
+    DelimiterOption,
+    MissingOption,
+    telling,
+)
 
 if TYPE_CHECKING:
     from measurand.result import Result
@@ -73,6 +88,7 @@ def score(
     truth: TruthOption = None,
     label: LabelOption = None,
     item: ItemOption = None,
+    system: RatedSystemOption = None,
     rater: RaterOption = None,
     rating: RatingOption = None,
     criterion: CriterionOption = None,
@@ -85,7 +101,11 @@ def score(
     answer_item: AnswerItemOption = None,
     answer_system: AnswerSystemOption = None,
     answer_criterion: AnswerCriterionOption = None,
+    answer_rated: AnswerRatedOption = None,
     answer_repeats: AnswerRepeatsOption = RepeatsChoice.refuse,
+    delimiter: DelimiterOption = None,
+    decimal: DecimalOption = None,
+    missing: MissingOption = None,
     more: Annotated[
         list[Path] | None, typer.Option("--with", help="Another answers table to score beside it (repeatable).")
     ] = None,
@@ -204,7 +224,7 @@ def score(
     quiet: QuietOption = False,
 ) -> None:
     """Systems against each single rater, beside human anchors and trivial baselines; or against labels (--truth)."""
-    from measurand.data import parse_scales, read_items, read_ratings, read_systems
+    from measurand.data import parse_scales, read_ratings
     from measurand.scoring.score import score as run_score
     from measurand.study import check_out
 
@@ -223,6 +243,8 @@ def score(
             "--wide": wide,
             "--rater": rater,
             "--rating": rating,
+            "--system": system,
+            "--answer-rated": answer_rated,
             "--statistic": statistic,
             "--calibrate": calibrate,
             "--fit": fit,
@@ -238,6 +260,8 @@ def score(
             refuse(f"{named[0]} is about ratings and does not go with --truth, where a label decides; leave it out")
     elif label is not None or by:
         refuse(f"{'--label' if label else '--by'} goes with --truth alone")
+    if answer_rated is not None and system is None:
+        refuse("--answer-rated goes with --system, the ratings' column with whose output was rated")
     if out is not None:
         check_out(out)
     if title is None:
@@ -249,22 +273,32 @@ def score(
         "criterion": answer_criterion or criterion,
     }
     inputs = [answers, *(more or []), *(path for path in (ratings, truth, items, systems) if path is not None)]
+    declared = Declared(delimiter, decimal, missing, inputs)
     settings: dict[str, Any] = {"columns": columns, "seed": seed, "title": title, "confidence": confidence}
+    settings |= declared.settings
     with progress(quiet=quiet) as told:
         if ratings is not None:
-            table = read_ratings(
-                ratings,
-                item=item,
-                rater=rater,
-                rating=rating,
-                criterion=criterion,
-                wide=split(wide),
-                scale=parse_scales(scale or []),
-                level=None if level is None else level.value,
-                labels=split(labels),
-                repeats=repeats.value,
-            )
-            given = read_graded([answers, *(more or [])], columns, answer_repeats, table)
+            marks = declared.of(ratings)
+            rated = None if system is None else Rated(system, answer_rated)
+            groups = None if items is None else read_labels(items, declared, item=item)
+            with telling(ratings, OF_RATINGS):
+                table = read_ratings(
+                    ratings if rated is None else read_rated_ratings(ratings, rated, marks, item=item, items=groups),
+                    item=item,
+                    rater=rater,
+                    rating=rating,
+                    criterion=criterion,
+                    wide=split(wide),
+                    scale=parse_scales(scale or []),
+                    level=None if level is None else level.value,
+                    labels=split(labels),
+                    repeats=repeats.value,
+                    delimiter=marks.delimiter if rated is None else None,
+                    decimal=marks.decimal,
+                    missing=marks.missing,
+                )
+            refuse_outputs(table, ratings)
+            given = read_graded([answers, *(more or [])], columns, answer_repeats, table, declared, rated)
             chosen = _choices(
                 preset,
                 {
@@ -295,12 +329,12 @@ def score(
             result = run_score(
                 given,
                 table,
-                items=None if items is None else read_items(items),
-                systems=None if systems is None else read_systems(systems),
+                items=groups if rated is None else grouped(table),
+                systems=None if systems is None else _systems(systems, declared),
                 progress=told,
                 **chosen,
             )
-            settings |= chosen
+            settings |= chosen | ({} if rated is None else {"rated": rated._asdict()})
         elif truth is not None:
             redrawn = _redrawn(_values(over))
             result = _choose(
@@ -308,6 +342,7 @@ def score(
                 truth,
                 columns,
                 answer_repeats,
+                declared,
                 {
                     "ties": class_ties.value,
                     "margin": class_margin,
@@ -323,7 +358,7 @@ def score(
             )
             settings |= {"ties": class_ties.value, "margin": class_margin, "by": by, "over": redrawn}
             settings |= {"gates": with_gates, "label": label}
-    _finish(
+    finish(
         result,
         inputs,
         settings,
@@ -336,6 +371,14 @@ def score(
     )
     if strict and any(finding.verdict == "fail" for finding in result.findings):
         raise typer.Exit(1)
+
+
+def _systems(path: Path, declared: Declared) -> Any:
+    from measurand.data import read_systems
+
+    marks = declared.of(path)
+    with telling(path, OF_ITEMS):
+        return read_systems(path, delimiter=marks.delimiter, decimal=marks.decimal, missing=marks.missing)
 
 
 def _redrawn(over: tuple[str, ...] | None) -> str | None:
@@ -364,6 +407,7 @@ def _choose(
     truth: Path,
     columns: dict[str, str | None],
     repeats: RepeatsChoice,
+    declared: Declared,
     chosen: dict[str, Any],
     *,
     label: str | None,
@@ -373,8 +417,8 @@ def _choose(
     from measurand.scoring.forced_choice import forced_choice
     from measurand.scoring.gates import gates as run_gates
 
-    labels = read_labels(truth, item=columns["item"], label=label)
-    tables = [read_choices(path, columns, repeats) for path in paths]
+    labels = read_labels(truth, declared, item=columns["item"], label=label)
+    tables = [read_choices(path, columns, repeats, declared) for path in paths]
     result = forced_choice(tables, labels, progress=told, **chosen)
     if gating is not None:
         for one in tables:
@@ -385,97 +429,7 @@ def _choose(
     return result
 
 
-def gates(
-    answers: AnswersArgument,
-    ratings: Annotated[
-        Path | None, typer.Option("--ratings", help="Ratings of the same items, for input sensitivity and duplicates.")
-    ] = None,
-    truth: TruthOption = None,
-    label: LabelOption = None,
-    item: ItemOption = None,
-    rater: RaterOption = None,
-    rating: RatingOption = None,
-    criterion: CriterionOption = None,
-    scale: ScaleOption = None,
-    labels: LabelsOption = "",
-    answer: AnswerOption = None,
-    answer_item: AnswerItemOption = None,
-    answer_system: AnswerSystemOption = None,
-    answer_criterion: AnswerCriterionOption = None,
-    answer_repeats: AnswerRepeatsOption = RepeatsChoice.refuse,
-    example: ExampleOption = "",
-    noise: NoiseOption = 0.031,
-    permutations: Annotated[int, typer.Option("--permutations", min=99, help="Shuffles of the items.")] = 999,
-    replicates: Annotated[int, typer.Option("--replicates", min=100, help="Bootstrap replicates.")] = 2000,
-    confidence: ConfidenceOption = 0.95,
-    seed: SeedOption = 0,
-    out: OutOption = None,
-    title: Annotated[str, typer.Option("--title", help="Headline of the report.")] = "Gates",
-    as_json: JsonOption = False,
-    as_csv: CsvOption = False,
-    quiet: QuietOption = False,
-) -> None:
-    """May these answers be scored? Exit status 1 if a gate fails."""
-    from measurand.data import parse_scales, read_ratings
-    from measurand.scoring.gates import gates as run_gates
-    from measurand.study import check_out
-
-    started = datetime.datetime.now(datetime.UTC)
-    if as_json and as_csv:
-        refuse("--json and --csv: choose one")
-    if out is not None:
-        check_out(out)
-    columns = {
-        "system": answer_system,
-        "item": answer_item or item,
-        "answer": answer,
-        "criterion": answer_criterion or criterion,
-    }
-    table = None
-    if ratings is not None:
-        table = read_ratings(
-            ratings,
-            item=item,
-            rater=rater,
-            rating=rating,
-            criterion=criterion,
-            scale=parse_scales(scale or []),
-            labels=split(labels),
-        )
-    if truth is None:
-        given = read_graded([answers], columns, answer_repeats, table)
-    else:
-        given = read_choices(answers, columns, answer_repeats)
-    with progress(quiet=quiet) as told:
-        result = run_gates(
-            given,
-            ratings=table,
-            items=None if truth is None else read_labels(truth, item=columns["item"], label=label),
-            example=split(example),
-            noise=noise,
-            permutations=permutations,
-            replicates=replicates,
-            confidence=confidence,
-            seed=seed,
-            progress=told,
-        )
-    settings = {
-        "columns": columns,
-        "example": split(example),
-        "noise": noise,
-        "permutations": permutations,
-        "replicates": replicates,
-        "confidence": confidence,
-        "seed": seed,
-        "title": title,
-    }
-    inputs = [answers, *(path for path in (ratings, truth) if path is not None)]
-    _finish(result, inputs, settings, started, title=title, out=out, as_json=as_json, as_csv=as_csv, quiet=quiet)
-    if any(finding.verdict == "fail" for finding in result.findings):
-        raise typer.Exit(1)
-
-
-def _finish(
+def finish(
     result: Result,
     inputs: list[Path],
     settings: dict[str, Any],

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from measurand.cli_options import SeedOption, assignments, split, write_text
+from measurand.cli_options import SeedOption, assignments, split
 
 app = typer.Typer(help="Make synthetic data with known truth.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -55,14 +55,14 @@ def simulate_panel(
     seed: SeedOption = 0,
 ) -> None:
     """A rating panel of prescribed variance components or mean squares; its truth is written beside it."""
-    import json
-
     from measurand.data import Scale
-    from measurand.folders import write_file
+    from measurand.folders import refuse_to_replace, write_recorded
     from measurand.simulate import PRESETS
     from measurand.simulate import simulate_panel as make
     from measurand.study import write_table
 
+    truth = _truth_of(out)
+    refuse_to_replace([out], truth)
     if preset is not None:
         panel = PRESETS[preset.value](seed=seed)
     else:
@@ -78,11 +78,12 @@ def simulate_panel(
             missing=missing,
             seed=seed,
         )
-    write_file(out, lambda path: write_table(panel.ratings, path, out.name))
-    truth = out.with_name(out.name.split(".")[0] + ".truth.json")
-    text = json.dumps(panel.truth, indent=1) + "\n"
-    write_file(truth, lambda path: write_text(path, text))
+    write_recorded({out: lambda path: write_table(panel.ratings, path, out.name)}, truth, panel.truth)
     typer.echo(f"{len(panel.ratings):,} ratings: {out}; truth: {truth}", err=True)
+
+
+def _truth_of(out: Path) -> Path:
+    return out.with_name(out.name.split(".")[0] + ".truth.json")
 
 
 class SimulatedReadoutChoice(StrEnum):
@@ -122,13 +123,13 @@ def simulate_benchmark(
     seed: SeedOption = 0,
 ) -> None:
     """A benchmark of known truth: answers of systems, single ratings, and what each system is worth."""
-    import json
-
     from measurand.data import Scale
-    from measurand.folders import write_file
+    from measurand.folders import refuse_to_replace, write_recorded
     from measurand.simulate import simulate_benchmark as make
     from measurand.study import write_table
 
+    truth = out / "truth.json"
+    refuse_to_replace([out / name for name in ("answers.csv", "ratings.csv", "items.csv")], truth)
     given: dict[str, Any] = {}
     if reliability:
         given["reliabilities"] = tuple(reliability)
@@ -150,10 +151,9 @@ def simulate_benchmark(
         seed=seed,
         **given,
     )
-    for name, frame in (("answers.csv", made.answers), ("ratings.csv", made.ratings), ("items.csv", made.items)):
-        write_file(out / name, partial(write_table, frame, name=name))
-    text = json.dumps(made.truth, indent=1) + "\n"
-    write_file(out / "truth.json", lambda path: write_text(path, text))
+    tables = {"answers.csv": made.answers, "ratings.csv": made.ratings, "items.csv": made.items}
+    files = {out / name: partial(write_table, frame, name=name) for name, frame in tables.items()}
+    write_recorded(files, truth, made.truth)
     typer.echo(f"{len(made.answers):,} answers, {len(made.ratings):,} ratings: {out}", err=True)
 
 
@@ -222,14 +222,14 @@ def simulate_raters(
     seed: SeedOption = 0,
 ) -> None:
     """Ratings of simulated faces by raters of known severity and noise; their truth is written beside them."""
-    import json
-
     from measurand.data import Scale
-    from measurand.folders import write_file
+    from measurand.folders import refuse_to_replace, write_recorded
     from measurand.simulate import simulate_raters as make
     from measurand.simulate.raters_settings import READOUT_PAPER
     from measurand.study import write_table
 
+    truth = _truth_of(out)
+    refuse_to_replace([out], truth)
     made = make(
         faces,
         n_raters=raters,
@@ -241,10 +241,7 @@ def simulate_raters(
         n_careless=careless,
         seed=seed,
     )
-    write_file(out, lambda path: write_table(made.ratings, path, out.name))
-    truth = out.with_name(out.name.split(".")[0] + ".truth.json")
-    text = json.dumps(made.truth, indent=1) + "\n"
-    write_file(truth, lambda path: write_text(path, text))
+    write_recorded({out: lambda path: write_table(made.ratings, path, out.name)}, truth, made.truth)
     typer.echo(f"{len(made.ratings):,} ratings: {out}; truth: {truth}", err=True)
 
 
@@ -281,12 +278,12 @@ def simulate_outputs(
     seed: SeedOption = 0,
 ) -> None:
     """Emoji outputs to labelled items, what they cost, and their ratings; the truth is written beside them."""
-    import json
-
-    from measurand.folders import write_file
+    from measurand.folders import refuse_to_replace, write_recorded
     from measurand.simulate import simulate_outputs as make
     from measurand.study import write_table
 
+    truth = out / "truth.json"
+    refuse_to_replace([out / "outputs.csv", *([out / "ratings.csv"] if raters else [])], truth)
     given: dict[str, Any] = {}
     if language:
         given["languages"] = tuple(language)
@@ -303,10 +300,8 @@ def simulate_outputs(
         seed=seed,
         **given,
     )
-    write_file(out / "outputs.csv", partial(write_table, made.outputs, name="outputs.csv"))
-    if made.ratings is not None:
-        write_file(out / "ratings.csv", partial(write_table, made.ratings, name="ratings.csv"))
-    text = json.dumps(made.truth, indent=1, ensure_ascii=False) + "\n"
-    write_file(out / "truth.json", lambda path: write_text(path, text))
+    tables = {"outputs.csv": made.outputs, **({} if made.ratings is None else {"ratings.csv": made.ratings})}
+    files = {out / name: partial(write_table, frame, name=name) for name, frame in tables.items()}
+    write_recorded(files, truth, made.truth, ensure_ascii=False)
     n_ratings = 0 if made.ratings is None else len(made.ratings)
     typer.echo(f"{len(made.outputs):,} outputs, {n_ratings:,} ratings: {out}", err=True)

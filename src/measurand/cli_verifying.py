@@ -8,13 +8,14 @@ from typing import Annotated
 
 import typer
 
+from measurand.cli_asking import in_lines
 from measurand.cli_options import printable, refuse
 
 _MARKS = {"same": "✓", "differs": "✗", "not checked": "?"}
 
 
 def verify(
-    folder: Annotated[Path, typer.Argument(help="Folder of a finished run, or of a whole study.")],
+    folder: Annotated[Path, typer.Argument(help="Folder of a finished run, of a whole study, or of a drawn sample.")],
     numbers: Annotated[
         bool, typer.Option("--numbers/--no-numbers", help="Compute the numbers again from the inputs, too.")
     ] = True,
@@ -29,13 +30,15 @@ def verify(
 
     from measurand.study_verifying import verify as hold
 
-    checks = hold(folder, compute=_compute if numbers else None, study=numbers)
+    with in_lines():
+        checks = hold(folder, compute=_compute if numbers else None, study=numbers)
     if as_json:
         typer.echo(json.dumps([asdict(check) for check in checks], indent=1, ensure_ascii=False))
     else:
         for check in checks:
             where = f"{check.of}: " if check.of else ""
-            what = f": {printable(check.what)}" if check.what else ""
+            # What a computation said may have several lines.
+            what = f": {'; '.join(printable(line) for line in check.what.splitlines())}" if check.what else ""
             typer.echo(f"{_MARKS[check.state]} {check.state:<12} {where}{check.name}{what}")
     if any(check.state == "differs" for check in checks):
         raise typer.Exit(1)
@@ -51,6 +54,4 @@ def _compute(arguments: Sequence[str]) -> None:
         [sys.executable, "-m", "measurand", *arguments], capture_output=True, text=True, encoding="utf-8", check=False
     )
     if done.returncode != 0:
-        refuse(
-            f"the run cannot be computed again: {done.stderr.strip().removeprefix('measurand: ') or done.returncode}"
-        )
+        refuse(done.stderr.strip().removeprefix("measurand: ") or f"it ended with status {done.returncode}")

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
+import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, Final
 
 from measurand.result import MeasurandError
+
+#: Where a record has the hashes of the files that were written with it.
+FILES: Final = "files"
 
 
 @contextlib.contextmanager
@@ -83,3 +89,90 @@ def write_file(path: Path, write: Callable[[Path], None]) -> None:
         if isinstance(error, OSError):
             raise MeasurandError(f"{path} cannot be written: {disk_reason(error)}; nothing was left behind") from error
         raise
+
+
+def refuse_to_replace(paths: Sequence[Path], record: Path) -> None:
+    """Refuse to write over files that a record of earlier files does not know as they are, before any work is done.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        The files that are to be written.
+    record : Path
+        The JSON file that `write_recorded` writes with them; it may be absent.
+
+    Raises
+    ------
+    MeasurandError
+        If one of them, or the record, is there and is not what was written with the record.
+    """
+    known = _recorded(record)
+    if record.exists() and known is None:
+        raise MeasurandError(_NOT_OURS.format(path=record))
+    for path in paths:
+        if path.is_dir():
+            raise MeasurandError(f"{path} is a folder; give another name as --out")
+        if path.exists() and (known or {}).get(path.name) != hashed(path):
+            raise MeasurandError(_NOT_OURS.format(path=path))
+
+
+_NOT_OURS: Final = (
+    "{path} is there already and is not what an earlier simulation wrote, so that it is not replaced; move it away, or "
+    "give another --out"
+)
+
+
+def write_recorded(
+    files: Mapping[Path, Callable[[Path], None]],
+    record: Path,
+    document: Mapping[str, Any],
+    *,
+    ensure_ascii: bool = True,
+) -> None:
+    """Write files, and a record with their hashes, by which they are known as ours when they are made again.
+
+    Parameters
+    ----------
+    files : mapping
+        File to what writes it.
+    record : Path
+        The JSON file that is written last.
+    document : mapping
+        What else it says (JSON values).
+    ensure_ascii : bool
+        Whether the record spells other characters as escapes.
+
+    Raises
+    ------
+    MeasurandError
+        As `refuse_to_replace`, and if a file cannot be written.
+    """
+    refuse_to_replace(list(files), record)
+    for path, write in files.items():
+        write_file(path, write)
+    told = {**document, FILES: {path.name: hashed(path) for path in files}}
+    text = json.dumps(told, indent=1, ensure_ascii=ensure_ascii) + "\n"
+    write_file(record, lambda path: _write_text(path, text))
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _recorded(record: Path) -> Mapping[str, str] | None:
+    """Return the hashes of a record by file name; None where it is no such record."""
+    try:
+        document = json.loads(record.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    known = document.get(FILES) if isinstance(document, dict) else None
+    return known if isinstance(known, dict) else None
+
+
+def hashed(path: Path) -> str:
+    """Return the SHA-256 of a file, read in pieces."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(2**20):
+            digest.update(piece)
+    return digest.hexdigest()

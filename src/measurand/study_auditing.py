@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
 from measurand.auditing import audit
 from measurand.auditing.generalizability import TARGETS
-from measurand.data import Scale, read_outputs, read_ratings
+from measurand.data import Outputs, Scale, read_outputs, read_ratings
 from measurand.data.answers import Answers
 from measurand.result import MeasurandError, Result, Row
 from measurand.scoring.judgements import judgements
@@ -64,7 +65,7 @@ def audited(held: Held, answers: Answers | None, *, told: Told | None) -> Result
     }
     parts = []
     if "ratings" in table.objects:
-        outputs = None if held.outputs is None else read_outputs(held.outputs)
+        outputs = None if held.outputs is None else _outputs(held, held.outputs)
         found = audit(held.ratings, outputs=outputs, progress=told, **settings)
         parts.append(_named(found, "ratings", {}))
     if "agreement" in table.objects:
@@ -74,6 +75,11 @@ def audited(held: Held, answers: Answers | None, *, told: Told | None) -> Result
             raise MeasurandError(f"a criterion is called {AGREEMENT!r}, as the audit of agreement is; rename it")
         parts.append(_of_agreement(held, table, answers, chosen, settings, told))
     return joined(parts)
+
+
+def _outputs(held: Held, path: Path) -> Outputs:
+    marks = held.study.tables.data.marks("outputs", path)
+    return read_outputs(path, delimiter=marks.delimiter, decimal=marks.decimal, missing=marks.missing)
 
 
 def _targets(target: float | list[float]) -> tuple[float, ...]:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from measurand.data import Scale, read_items, read_ratings
 from measurand.data.answers import Answers, read_answers
+from measurand.data.marks import Marks
 from measurand.data.ratings import Ratings, ids
 from measurand.data.read import read_table
 from measurand.eliciting.declared import Verification
@@ -24,7 +25,7 @@ from measurand.scoring.gates import GATES, NOISE, failed_systems
 from measurand.scoring.score import PRESETS
 from measurand.sentences import listed
 from measurand.study_file import StudyFile
-from measurand.study_file.errors import did_you_mean
+from measurand.study_file.errors import did_you_mean, in_study
 from measurand.study_file.read import derived_of
 from measurand.study_file.steps import AuditTable, ReportTable, ScoreTable
 
@@ -162,6 +163,11 @@ class Held:
             said.append(f"{self.path}: {len(bare):,} of {len(self.study.items):,} items have no rating: {listed(bare)}")
         return said
 
+    @property
+    def _marks(self) -> Marks:
+        """How the ratings' file spells its cells."""
+        return self.study.tables.data.marks("ratings", self.path or Path())
+
     @cached_property
     def _table(self) -> pd.DataFrame:
         """The ratings as their file has them, its columns being text.
@@ -173,7 +179,10 @@ class Held:
         """
         if self.path is None:
             raise MeasurandError("[data] names no ratings")
-        table = read_table(self.path)
+        try:
+            table = read_table(self.path, delimiter=self._marks.delimiter)
+        except MeasurandError as error:
+            raise MeasurandError(in_study(error)) from error
         table = table.set_axis([str(column) for column in table.columns], axis=1)
         columns = self.study.tables.data.columns
         there = list(table.columns)
@@ -219,9 +228,11 @@ class Held:
                 occasion=columns.occasion,
                 order=columns.order,
                 scale=self._scales(there),
+                decimal=self._marks.decimal,
+                missing=self._marks.missing,
             )
         except MeasurandError as error:
-            raise MeasurandError(f"{self.path}: {error}") from error
+            raise MeasurandError(f"{self.path}: {in_study(error)}") from error
         is_shown = read.frame["item"].isin(self.study.items.names).to_numpy()
         self._refuse_if_none(bool(is_shown.any()), read.columns["item"] or "item", table, self.study.items.names)
         if is_shown.all():
@@ -249,7 +260,9 @@ class Held:
     def groups(self) -> pd.DataFrame | None:
         """Items with the groups that are redrawn as wholes, None where they have none."""
         columns = self.study.tables.data.columns
-        frame = read_items(self.study.items.source, item=columns.item, group=columns.group)
+        source = self.study.items.source
+        delimiter = self.study.tables.data.marks("items", source).delimiter
+        frame = read_items(source, item=columns.item, group=columns.group, delimiter=delimiter)
         return frame[["item", "group"]] if "group" in frame else None
 
     def answers(self, elicited: Path) -> Answers:

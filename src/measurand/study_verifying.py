@@ -15,7 +15,7 @@ from measurand.reporting import render_pages
 from measurand.result import MeasurandError, Result
 from measurand.sentences import listed
 from measurand.study import MANIFEST, OUTPUTS, PAGE, headline_of, is_run, reproduce, sha256, to_csv, version
-from measurand.study_steps import MADE_FROM
+from measurand.study_sample import hold_sample, is_sample
 
 State = Literal["same", "differs", "not checked"]
 
@@ -26,6 +26,13 @@ _ASKED: Final = ("store", "elicit")
 #: Commands whose numbers come from files and a seed alone.
 _COMPUTED: Final = ("audit", "score", "gates", "probe", "plan")
 _MOST_NAMED: Final = 3
+#: Options of `measurand plan` that are about the sample that it draws; its numbers do not hang on them.
+_OF_SAMPLES: Final = (
+    "--draw", "--items", "--systems", "--outputs", "--output-item", "--output-system", "--text", "--raters",
+    "--items-per-rater", "--raters-per-item", "--criteria", "--collect",
+)  # fmt: skip
+_BARE_OF_SAMPLES: Final = ("--rated-again", "--blank-sheets")
+_MARKS: Final = ("--delimiter", "--decimal", "--missing")
 
 
 @dataclass(frozen=True)
@@ -37,7 +44,7 @@ class Check:
     of : str
         The run's folder, relative to the one that was asked about; blank for that one.
     name : str
-        ``files``, ``page``, ``tables``, ``inputs`` or ``numbers``.
+        ``files``, ``page``, ``tables``, ``inputs`` or ``numbers``; of a sample ``key``, ``sheets``, ``ratings``.
     state : {"same", "differs", "not checked"}
         What came out.
     what : str
@@ -58,7 +65,7 @@ def verify(
     Parameters
     ----------
     folder : path
-        The folder of a run, or of a whole study.
+        The folder of a run, of a whole study, or of a sample that was drawn.
     compute : callable or None
         Runs a command line (its arguments, without the program's name) as it was typed, in the folder where it was
         typed; None leaves the numbers of single runs unchecked.
@@ -69,12 +76,13 @@ def verify(
     -------
     list of Check
         For every run: `files` (hashes of what was written), `page` and `tables` (made again from results.json, byte for
-        byte), `inputs` (hashes of what was read), `numbers` (results.json computed again, byte for byte).
+        byte), `inputs` (hashes of what was read), `numbers` (results.json computed again, byte for byte). For a sample:
+        see `measurand.study_sample.hold_sample`.
 
     Raises
     ------
     MeasurandError
-        If the folder is no finished run.
+        If the folder is no finished run, and no sample.
 
     Notes
     -----
@@ -84,10 +92,13 @@ def verify(
     whole = Path(folder)
     if is_run(whole):
         return _of_run(whole, "", compute)
+    if is_sample(whole):
+        return [Check("", one.name, one.state, one.what) for one in hold_sample(whole)]
     steps = [name for name in _STEPS if is_run(whole / name)]
     if not steps:
         raise MeasurandError(
-            f"{whole} is no finished run: it has no {MANIFEST} of measurand, and no step of a study has"
+            f"{whole} is no finished run: it has no {MANIFEST} of measurand, and no step of a study has; nor is it a "
+            "sample that was drawn"
         )
     checks = [check for name in steps for check in _of_run(whole / name, name, None)]
     kept = [check for check in checks if check.name != "numbers"]
@@ -106,8 +117,13 @@ def _of_run(folder: Path, of: str, compute: Callable[[Sequence[str]], None] | No
 
 
 def _files(folder: Path, of: str, document: Mapping[str, Any]) -> Check:
+    outputs = document.get(OUTPUTS) or {}
+    if not outputs:
+        return Check(of, "files", "not checked", f"{MANIFEST} has no hash of what was written")
     wrong = []
-    for name, hashed in document.get(OUTPUTS, {}).items():
+    if _RESULTS not in outputs and (folder / _RESULTS).is_file():
+        wrong.append(f"{_RESULTS} is none of the files whose hashes {MANIFEST} has")
+    for name, hashed in outputs.items():
         path = folder / name
         if not path.is_file():
             wrong.append(f"{name} is not there")
@@ -136,11 +152,20 @@ def _tables(folder: Path, of: str, result: Result) -> Check:
             wrong.append(f"tables/{path.name} is not there")
         elif path.read_bytes() != to_csv(result, analysis).encode("utf-8"):
             wrong.append(f"tables/{path.name} is not what {_RESULTS} says")
+    there = folder / "tables"
+    known = {f"{analysis}.csv" for analysis in result.analyses}
+    wrong += [
+        f"tables/{path.name} is no table of {_RESULTS}"
+        for path in (sorted(there.iterdir()) if there.is_dir() else [])
+        if path.name not in known
+    ]
     return _check(of, "tables", wrong)
 
 
 def _inputs(of: str, document: Mapping[str, Any]) -> Check:
     wrong, absent = [], []
+    if not document["inputs"]:
+        return Check(of, "inputs", "not checked", f"{MANIFEST} has no hash of what was read")
     for one in document["inputs"]:
         path = Path(one["path"])
         if not path.is_file():
@@ -155,29 +180,73 @@ def _inputs(of: str, document: Mapping[str, Any]) -> Check:
 def _numbers(
     folder: Path, of: str, document: Mapping[str, Any], inputs: Check, compute: Callable[[Sequence[str]], None] | None
 ) -> Check:
-    typed = shlex.split(document["command"])[1:]
-    if compute is None or MADE_FROM in document or not typed or typed[0] not in _COMPUTED:
+    typed = _words(document["command"])[1:]
+    if compute is None or not typed or typed[0] not in _COMPUTED:
         return Check(of, "numbers", "not checked", f"made by `{document['command']}`, which is not computed again here")
-    if inputs.state != "same":
+    if inputs.state != "same" and document["inputs"]:
         return Check(of, "numbers", "not checked", "its inputs are not all here as they were")
     with tempfile.TemporaryDirectory() as place:
         again = Path(place) / "again"
-        compute(_into(typed, again))
+        try:
+            compute(_into(typed, again))
+        except MeasurandError as error:
+            return Check(of, "numbers", "differs", f"cannot be computed again: {error}")
+        if other := _other_inputs(document, again):
+            told = f"computed again it reads {listed(other, most=_MOST_NAMED)}, of which {MANIFEST} says nothing"
+            return Check(of, "numbers", "differs", told)
         return _compared(of, folder, again, document)
 
 
+def _words(command: str) -> list[str]:
+    """Return the words of a command line; none if its quotes are not whole."""
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return []
+
+
+def _other_inputs(document: Mapping[str, Any], again: Path) -> list[str]:
+    """Return what a run that was made again read beside what the manifest of the first one says."""
+    if not (again / MANIFEST).is_file():
+        return []
+    made = json.loads((again / MANIFEST).read_text(encoding="utf-8"))
+    known = {(one["path"], one["sha256"]) for one in document["inputs"]}
+    return [str(one["path"]) for one in made["inputs"] if (one["path"], one["sha256"]) not in known]
+
+
 def _into(typed: Sequence[str], out: Path) -> list[str]:
-    """Return a command line with another folder for its run, and without what it would print."""
+    """Return a command line with another folder for its run, without what it would print, and without its sample.
+
+    Nothing is written elsewhere: what names a place is left out wherever it stands, and ours comes before the rest.
+    """
+    command, *rest = typed
+    with_value = {"--out", *(_OF_SAMPLES if command == "plan" else ())}
+    bare = {"--strict", "--json", "--csv", "-q", "--quiet", *(_BARE_OF_SAMPLES if command == "plan" else ())}
     kept: list[str] = []
-    skip = False
-    for word in typed:
-        if skip:
-            skip = False
-        elif word == "--out":
-            skip = True
-        elif not word.startswith("--out=") and word not in ("--strict", "--json", "--csv", "-q", "--quiet"):
+    files: list[str] = []
+    words = iter(rest)
+    for word in words:
+        name, is_joined, value = word.partition("=")
+        if name in with_value:
+            files.append(value if is_joined else next(words, ""))
+        elif word not in bare:
             kept.append(word)
-    return [*kept, "--out", str(out), "--quiet"]
+    return [command, "--out", str(out), "--quiet", *_without_marks_of(files, kept)]
+
+
+def _without_marks_of(files: Sequence[str], words: Sequence[str]) -> list[str]:
+    """Return words without what they say of how files are spelled that are no longer read."""
+    gone = tuple(f"{file}=" for file in files if file and file not in words)
+    kept: list[str] = []
+    for word in words:
+        option, _, value = word.partition("=")
+        if option in _MARKS and value.startswith(gone):
+            continue
+        if kept and kept[-1] in _MARKS and word.startswith(gone):
+            kept.pop()
+            continue
+        kept.append(word)
+    return kept
 
 
 def _numbers_of_study(whole: Path, steps: Sequence[str]) -> list[Check]:

@@ -3,7 +3,8 @@ import pandas as pd
 import pytest
 
 from measurand.data import Scale, read_answers
-from measurand.data.answers import ANSWERED, STATUSES, protocol_names, read_items, read_systems
+from measurand.data.answers import ANSWERED, STATUSES, protocol_names
+from measurand.data.items import read_items, read_systems
 from measurand.result import MeasurandError
 
 
@@ -107,8 +108,18 @@ def test_text_that_is_no_number_is_refused_with_row_column_and_value():
     """T34: the first number in prose was taken."""
     text = refusal(table(answer=["0.5", "about 3"]))
     assert "'about 3' in column 'answer' at data row 2 is not a number" in text
-    assert "--labels" in text
+    assert "missing='about 3'" in text
     assert "status" in text
+
+
+def test_answers_may_have_decimal_commas_and_texts_that_stand_for_none():
+    frame = table(answer=["0,25", "k.A."], mass=["0,5", "-"])
+    read = read_answers(frame, decimal=",", missing=["k.a.", "-"]).frame
+    assert read["answer"].tolist()[0] == 0.25
+    assert read["status"].tolist() == ["ok", "not_returned"]
+    assert read["mass"].tolist()[0] == 0.5
+    with pytest.raises(MeasurandError, match=r"'0\.5' at data row 2 has a decimal point"):
+        read_answers(table(answer=["0,25", "0.5"]), decimal=",")
 
 
 @pytest.mark.parametrize("answer", [[0.5, np.inf], ["0.5", "inf"]])
@@ -147,9 +158,9 @@ def test_a_label_that_looks_like_a_blank_is_a_label_if_the_scale_has_it():
 
 @pytest.mark.parametrize("column", ["system", "item", "answer"])
 def test_a_needed_column_that_is_absent_is_named(column):
-    text = refusal(table().drop(columns=column))
+    text = refusal(table().rename(columns={column: "other"}))
     assert f"no column '{column}'" in text
-    assert f"--answer-{column} COLUMN" in text
+    assert f"for example {column}='other'" in text
 
 
 def test_a_named_column_that_is_absent_is_refused_with_the_nearest():
@@ -196,7 +207,7 @@ def test_two_answers_to_one_question_are_refused_with_both_rows():
     text = refusal(again())
     assert "1 question answered twice under one protocol: data rows 1 and 2" in text
     assert 'item "a"' in text
-    assert "--answer-repeats first, last or mean" in text
+    assert "by repeats=… (first, last or mean)" in text
 
 
 def test_a_column_that_tells_the_two_apart_is_suggested_as_the_protocol():
@@ -234,7 +245,7 @@ def test_the_mean_of_repeats_holds_for_log_odds_and_mass_too():
 
 
 def test_classes_have_no_mean():
-    assert "--answer-repeats first or last" in refusal(again(answer=["x", "y"]), labels=True, repeats="mean")
+    assert "by repeats=… (first or last)" in refusal(again(answer=["x", "y"]), labels=True, repeats="mean")
     assert "repeats 'median'; allowed are refuse, first, last, mean" in refusal(again(), repeats="median")
 
 

@@ -114,7 +114,7 @@ def test_items_with_several_labels_are_left_out_where_a_separator_is_named():
 @pytest.mark.parametrize(
     ("frame", "options", "message"),
     [
-        (table().drop(columns="item"), {}, r"no column 'item'; .*--item"),
+        (table().drop(columns="item"), {}, r"no column 'item'; .*Name the right one item=…"),
         (table().drop(columns="text"), {}, r"no column 'text' and none 'length'"),
         (table(), {"label": "emotion"}, r"no column 'emotion' for label; the table has 'item'"),
         (table(), {"label": "text"}, r"'text' is named both as text and as label"),
@@ -126,7 +126,7 @@ def test_items_with_several_labels_are_left_out_where_a_separator_is_named():
         (
             table().drop(columns="system"),
             {},
-            r'no column "system", and item "a" has two outputs \(data row 2 is the second\); name .* --system',
+            r'no column "system", and item "a" has two outputs \(data row 2 is the second\); name .* system=…',
         ),
         (table(label=["joy", "fear", "joy"]), {}, r"item \"a\" has the label 'joy' and, at data row 2, 'fear'"),
         (table(language=["en", "bn", "en"]), {}, r"has the language 'en' and"),

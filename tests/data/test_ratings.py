@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from measurand import audit
 from measurand.auditing import agreement, agreement_pairs, design, raters
 from measurand.data import Scale, panels, read_ratings
-from measurand.data.ratings import natural_order
+from measurand.data.names import natural_order
 from measurand.result import MeasurandError
 from strategies import LEVELS, crossed, ids, scales, tables
 
@@ -107,10 +107,10 @@ def test_repr_sorted_labels_do_not_change_agreement():
 @pytest.mark.parametrize("ratings", [["Yes", "No"], ["yes", "minor", "no"], [True, False]])
 def test_an_undeclared_order_is_refused(ratings):
     """own: refuse undeclared order."""
-    with pytest.raises(MeasurandError, match=r"Declare the order of text ratings, lowest first \(--labels") as caught:
+    with pytest.raises(MeasurandError, match=r"Declare the order of text ratings, lowest first \(labels=") as caught:
         read_ratings(one_rater(ratings))
     assert f"'{ratings[0]}' at data row 1" in str(caught.value)
-    assert "--level nominal" in str(caught.value)
+    assert "level='nominal'" in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ def test_a_column_that_is_named_but_absent_is_refused_with_the_nearest(role):
 @pytest.mark.parametrize("role", ["item", "rater", "rating"])
 def test_a_column_that_is_needed_but_missing_is_refused_with_what_there_is(role):
     frame = one_rater([1, 2]).rename(columns={role: "other"})
-    with pytest.raises(MeasurandError, match=f"no column '{role}'; the table has .*'other'.*--{role} other"):
+    with pytest.raises(MeasurandError, match=f"no column '{role}'; the table has .*'other'.*{role}='other'"):
         read_ratings(frame)
 
 
@@ -295,7 +295,7 @@ def test_orientation_is_never_guessed():
     """P05: a matrix without named columns is refused whichever way it lies."""
     matrix = pd.DataFrame(np.arange(12).reshape(3, 4) % 5, columns=["i1", "i2", "i3", "i4"])
     for frame in (matrix, matrix.T.rename(columns=str)):
-        with pytest.raises(MeasurandError, match=r"no column 'item'; .* --wide"):
+        with pytest.raises(MeasurandError, match=r"no column 'item'; .* wide=\['R1', 'R2', …\]"):
             read_ratings(frame)
     with pytest.raises(MeasurandError, match="cannot read a ndarray"):
         read_ratings(matrix.to_numpy())
@@ -311,7 +311,20 @@ def test_a_repeated_cell_is_refused_with_both_rows_and_values():
         read_ratings(frame)
     message = str(caught.value)
     assert 'data rows 1 and 3 (item "a", system "S1", rater "R1") hold 4 and 5' in message
-    assert "--repeats first, last or mean" in message
+    assert "Drop one of each, or say which counts by repeats=… (first, last or mean)." in message
+
+
+def test_of_a_repeated_cell_the_column_that_tells_systems_apart_is_named_as_the_system_first():
+    frame = table(item=list("aabb"), model=list("xyxy"), seen=range(4), rater="R1", rating=[4, 3, 5, 1])
+    with pytest.raises(MeasurandError) as caught:
+        read_ratings(frame)
+    message = str(caught.value)
+    assert "says whose output was graded, name it: system='model'; if it says what was graded" in message
+    assert message.index("system='model'") < message.index("criterion='model'") < message.index("repeats=…")
+    with pytest.raises(MeasurandError) as caught:
+        read_ratings(frame.assign(system="S1", quality=list("xyxy")).drop(columns="model"))
+    assert "system=" not in str(caught.value)
+    assert "criterion='quality'" in str(caught.value)
 
 
 def test_repeated_labels_are_shown_as_labels():
@@ -433,8 +446,8 @@ def test_a_wide_fault_is_named_by_the_row_of_the_users_own_table():
         (["A", "Z"], {}, "no column 'Z' for a rater; the table has 'item', 'A', 'B'"),
         (["A", "A"], {}, "named twice"),
         (["A"], {}, "one rater column, 'A'; a wide table needs at least two"),
-        (["A", "B"], {"rating": "A"}, "--rating does not go with --wide"),
-        (["A", "B"], {"rater": "A"}, "--rater does not go with --wide"),
+        (["A", "B"], {"rating": "A"}, "rating='A' does not go with wide="),
+        (["A", "B"], {"rater": "A"}, "rater='A' does not go with wide="),
         (["A", "item"], {}, "item"),
     ],
 )
@@ -544,3 +557,67 @@ def test_public_tables_are_read_as_they_are(shared, path, columns, scale, sizes)
     counts = ("n_items", "n_systems", "n_raters", "n_ratings")
     assert tuple(result.value("design", name, {"criterion": ""}) for name in counts) == sizes
     assert result.value("design", "n_missing", {"criterion": ""}) == 0
+
+
+# How files spell
+
+
+def test_faults_of_different_causes_are_told_apart():
+    frame = one_rater(["6", "gut", "3,5", "4", "2,5"])
+    with pytest.raises(MeasurandError) as caught:
+        read_ratings(frame, scale=Scale(1, 5))
+    message = str(caught.value)
+    assert "2 ratings with a decimal comma: '3,5' at data row 3" in message
+    assert "; 1 rating that is not a number of the scale (1 to 5): 'gut' at data row 2" in message
+    assert "; 1 rating outside the scale (1 to 5): '6' at data row 1" in message
+    assert "decimal=','" in message
+    assert "missing='gut'" in message
+
+
+def test_a_wide_table_without_its_ids_shows_its_own_columns_and_no_second_wide():
+    frame = pd.DataFrame({"Bild": ["a", "b"], "Anna": ["1", "2"], "Bert": ["2", "2"]})
+    with pytest.raises(MeasurandError) as caught:
+        read_ratings(frame, wide=["Anna", "Bert"])
+    assert str(caught.value) == (
+        "no column 'item'; the table has 'Bild', 'Anna', 'Bert'. Name the right one, for example item='Bild'"
+    )
+
+
+def test_a_german_spreadsheet_is_read_as_declared(tmp_path):
+    path = tmp_path / "ratings.csv"
+    path.write_bytes("Bild;Anna;Bert\n1;3,5;k.A.\n2;4;-\n3;2;1,5\n".encode("utf-8-sig"))
+    read = read_ratings(
+        path, item="Bild", wide=["Anna", "Bert"], delimiter=";", decimal=",", missing=["k.A.", "-"], scale=Scale(1, 5)
+    )
+    assert read.frame["rating"].tolist() == [3.5, 4.0, 2.0, 1.5]
+    assert read.n_blank == {"": 2}
+
+
+def test_a_mark_that_was_not_declared_is_never_taken_for_one(tmp_path):
+    path = tmp_path / "ratings.csv"
+    path.write_text("item;rater;rating\na;R1;1\n", encoding="utf-8")
+    with pytest.raises(MeasurandError, match=r"header has semicolons: .*delimiter=';'"):
+        read_ratings(path)
+    with pytest.raises(MeasurandError, match="'-' at data row 1"):
+        read_ratings(one_rater(["-", "3"]), scale=Scale(1, 5))
+    assert len(read_ratings(one_rater(["-", "3"]), scale=Scale(1, 5), missing=["-"])) == 1
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"decimal": ";"}, "decimal ';'; allowed are"),
+        ({"missing": "-"}, "give a sequence of texts"),
+        ({"delimiter": ";;"}, "give one character"),
+        ({"delimiter": ";"}, "the data frame has no delimiter"),
+        ({"decimal": ","}, r"'3\.5' at data row 2 has a decimal point, and decimal commas are declared"),
+        ({"missing": ["No"], "labels": ["no", "yes"]}, "'no' is declared as a label of the scale and as missing"),
+    ],
+)
+def test_what_cannot_be_declared_of_a_table_is_refused(how, said):
+    with pytest.raises(MeasurandError, match=said):
+        read_ratings(one_rater(["1,5", "3.5"]), **how)
+
+
+def test_numbers_of_a_frame_may_stand_for_missing_ratings():
+    assert read_ratings(one_rater([1, 99, 3]), missing=["99"]).frame["rating"].tolist() == [1.0, 3.0]

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from measurand.data.answers import read_answers, read_items
+from measurand.data.answers import read_answers
+from measurand.data.items import read_items
 from measurand.result import MeasurandError, Result
 from measurand.scoring.forced_choice import forced_choice
 from measurand.stats.inference import clusters, holm, stream

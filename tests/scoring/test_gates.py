@@ -4,7 +4,7 @@ import pytest
 
 from gate_tables import asked, drawn, graded, long, statement, value, verdict
 from measurand.data import read_answers, read_ratings
-from measurand.data.answers import read_items
+from measurand.data.items import read_items
 from measurand.result import MeasurandError, Result
 from measurand.scoring.gates import failed_systems, gates
 from measurand.sentences import share

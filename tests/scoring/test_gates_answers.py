@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from gate_tables import QUICK, asked, drawn, graded, long, statement, value, verdict
 from measurand.data import read_answers, read_ratings
-from measurand.data.answers import read_items
+from measurand.data.items import read_items
 from measurand.data.scale import Scale
 from measurand.scoring.gates import gates
 

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from measurand.data import read_answers, read_ratings
-from measurand.data.answers import STATUSES, read_items
+from measurand.data.answers import STATUSES
+from measurand.data.items import read_items
 from measurand.data.scale import Scale
 from measurand.result import MeasurandError, Result
 from measurand.scoring.gates import failed_systems, gates

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from gate_tables import statement, value, verdict
 from measurand.data import read_answers
-from measurand.data.answers import read_items
+from measurand.data.items import read_items
 from measurand.scoring.gate_replies import Options, is_negated, numbers
 from measurand.scoring.gates import gates
 

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from measurand.data import read_answers, read_ratings
-from measurand.data.answers import read_items
+from measurand.data.items import read_items
 from measurand.data.scale import Scale
 from measurand.scoring.gate_shuffle import shuffled
 from measurand.scoring.gate_study import study

@@ -6,7 +6,7 @@ import pytest
 
 from gate_tables import asked, long, statement, verdict
 from measurand.data import read_answers
-from measurand.data.answers import read_items
+from measurand.data.items import read_items
 from measurand.data.ratings import read_ratings
 from measurand.data.scale import Scale
 from measurand.result import MeasurandError
@@ -169,7 +169,7 @@ def test_a_trained_control_is_scored_and_is_neither_the_best_nor_among_those_abo
     chosen = {"gates": False, "over": ("item",), "replicates": 100, "baselines": ()}
     found = score(read_answers(table), ratings, controls=["permuted"], **chosen)
     exceeds = next(one for one in found.findings if one.id == "exceeds-people").statement
-    assert "The best, tuned, reaches" in exceeds
+    assert "The best, tuned, scores" in exceeds
     assert "of 2 for these raters" in exceeds
     assert {row.keys["system"] for row in found.select("scores", "kappa_quadratic")} == {"early", "permuted", "tuned"}
     pairs = {(row.keys["a"], row.keys["b"]) for row in found.select("contrasts", "difference", {"contrast": "system"})}

@@ -238,6 +238,16 @@ def test_earlier_faces_are_replaced_and_anything_else_is_refused(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["faces", "thesis"]
 
 
+@pytest.mark.parametrize("name", ["notes.txt", "items.csv"])
+def test_faces_with_a_file_of_ones_own_or_a_changed_one_are_not_replaced(tmp_path, name):
+    out = tmp_path / "faces"
+    simulate_faces(n_items=2, n_persons=2, size=16, expressions=TWO, out=out)
+    (out / name).write_text("mine", encoding="utf-8")
+    with pytest.raises(MeasurandError, match=f"{name} is not what was written"):
+        simulate_faces(n_items=2, n_persons=2, size=16, expressions=TWO, out=out)
+    assert (out / name).read_text(encoding="utf-8") == "mine"
+
+
 @pytest.mark.parametrize("fault", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 def test_what_fails_halfway_leaves_nothing_and_earlier_faces_as_they_were(tmp_path, monkeypatch, fault):
     out = tmp_path / "new" / "faces"

@@ -305,7 +305,9 @@ def test_the_command_writes_what_the_function_returns(run, tmp_path):
     assert sorted(path.name for path in out.iterdir()) == ["outputs.csv", "ratings.csv", "truth.json"]
     made = simulate_outputs(n_items=40, truth_draws=1000, seed=3, length_slopes=[0.5], n_raters=1)
     assert pd.read_csv(out / "outputs.csv").equals(made.outputs.astype(pd.read_csv(out / "outputs.csv").dtypes))
-    assert json.loads((out / "truth.json").read_text(encoding="utf-8")) == made.truth
+    truth = json.loads((out / "truth.json").read_text(encoding="utf-8"))
+    assert sorted(truth.pop("files")) == ["outputs.csv", "ratings.csv"]
+    assert truth == made.truth
 
 
 def test_the_command_without_raters_writes_no_ratings(run, tmp_path):

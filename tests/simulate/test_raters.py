@@ -308,6 +308,7 @@ def test_the_command_writes_ratings_and_truth_that_can_be_read(run, tmp_path, fa
     assert ended.out == ""
     assert "2,000 ratings" in ended.err
     truth = json.loads((tmp_path / "ratings.truth.json").read_text(encoding="utf-8"))
+    assert list(truth.pop("files")) == ["ratings.csv"]
     assert [one["reliability"] for one in truth["criteria"] if one["criterion"] == "fear"] == [0.5]
     table = read_ratings(out, scale=INTERVAL, order="order")
     made = simulate_raters(faces[:100], reliabilities={**READOUT_PAPER, "fear": 0.5}, n_careless=1, seed=2)

@@ -1,6 +1,7 @@
 """Tables and scales: from files and frames to checked ratings, panels and answers."""
 
-from measurand.data.answers import Answers, read_answers, read_items, read_systems
+from measurand.data.answers import Answers, read_answers
+from measurand.data.items import read_items, read_systems
 from measurand.data.outputs import Outputs, read_outputs
 from measurand.data.panel import Panel, panels
 from measurand.data.ratings import Ratings, read_ratings

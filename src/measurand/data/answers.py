@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from measurand.data.faults import Setting, TableError
+from measurand.data.marks import DecimalMark, Marks
 from measurand.data.ratings import combine_codes, ids
 from measurand.data.read import read_table
 from measurand.data.scale import MISSING, Scale, as_number
@@ -54,6 +56,14 @@ class Answers:
         Rows with a value although their status says that there is no answer; the value is not used.
     are_labels : bool
         Whether `answer` holds names of classes.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"system": ["S1", "S1"], "item": ["a", "b"], "answer": [0.7, None],
+    ...                       "status": ["ok", "refused"]})
+    >>> answers = read_answers(table)  # a refusal is no number, and not 0
+    >>> len(answers), answers.systems, answers.frame["answer"].isna().tolist()
+    (2, ['S1'], [False, True])
     """
 
     frame: pd.DataFrame
@@ -93,6 +103,9 @@ def read_answers(
     scale: Mapping[str, Scale] | None = None,
     labels: bool = False,
     repeats: Repeats = "refuse",
+    delimiter: str | None = None,
+    decimal: DecimalMark = ".",
+    missing: Sequence[str] = (),
 ) -> Answers:
     """Read and check an answers table.
 
@@ -111,6 +124,8 @@ def read_answers(
         Whether answers are names of classes (forced choice) and stay text.
     repeats : {"refuse", "first", "last", "mean"}
         What to do with several answers of one system under one protocol to one item and criterion, in row order.
+    delimiter, decimal, missing
+        How the file spells its cells, see `measurand.read_ratings`; here of answers, `mass`, `log_odds` and `attempt`.
 
     Returns
     -------
@@ -131,7 +146,8 @@ def read_answers(
     """
     if repeats not in get_args(Repeats):
         raise MeasurandError(f"repeats {repeats!r}; allowed are {', '.join(get_args(Repeats))}")
-    table = read_table(source)
+    marks = Marks(delimiter, decimal, missing)
+    table = read_table(source, delimiter=marks.delimiter)
     table = table.set_axis([str(column) for column in table.columns], axis=1).reset_index(drop=True)
     named = {
         "system": system,
@@ -150,13 +166,17 @@ def read_answers(
             out[role] = table[columns[role]].fillna("").astype(str).str.strip().to_numpy(dtype=object)
     for role in ("attempt", *_NUMBERS):
         if role in columns:
-            out[role] = _numbers(table[columns[role]], columns[role], is_count=role == "attempt")
+            spelled = marks.plain(table[columns[role]], columns[role])
+            out[role] = numbers(spelled, columns[role], is_count=role == "attempt")
     if "mass" in out and (outside := ~np.isnan(out["mass"]) & ((out["mass"] < 0) | (out["mass"] > 1 + 1e-6))).any():
         row = int(outside.argmax())
         raise MeasurandError(
             f"answers: mass {out['mass'][row]:g} at data row {row + 1}; the mass of all answers is a probability"
         )
-    values, blank = _values(table[columns["answer"]], out, columns["answer"], scale or {}, labels=labels)
+    of_scale = {label for one in (scale or {}).values() for label in one.labels}
+    marks = Marks(missing=missing) if labels else marks
+    given = marks.plain(table[columns["answer"]], columns["answer"], labels=of_scale)
+    values, blank = _values(given, out, columns["answer"], scale or {}, labels=labels)
     states = _statuses(table[columns["status"]] if "status" in columns else None, blank, columns.get("status", ""))
     is_answered = np.isin(states, ANSWERED)
     ignored = int((~is_answered & ~blank).sum())
@@ -183,18 +203,22 @@ def _columns(table: pd.DataFrame, named: Mapping[str, str | None]) -> dict[str, 
         if name is not None and name not in available:
             close = difflib.get_close_matches(name, available, n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise MeasurandError(f"answers: no column {name!r} for {role}; the table has {listing}{hint}")
+            raise TableError(f"answers: no column {name!r} for {role}; the table has {listing}{hint}")
         if name is not None or role in available:
             columns[role] = name or role
     if absent := [role for role in ("system", "item", "answer") if role not in columns]:
-        raise MeasurandError(
+        free = [column for column in available if column not in columns.values()]
+        one = Setting(absent[0], free[0] if free else "")
+        raise TableError(
             f"answers: no column {absent[0]!r}; the table has {listing}. It needs system, item and answer, and "
-            f"criterion where there are several; name the right one, for example --answer-{absent[0]} COLUMN"
+            f"criterion where there are several; name the right one{', for example' if free else ''} {one}",
+            one,
         )
     return columns
 
 
-def _numbers(column: pd.Series[Any], name: str, *, is_count: bool) -> npt.NDArray[np.float64]:
+def numbers(column: pd.Series[Any], name: str, *, is_count: bool) -> npt.NDArray[np.float64]:
+    """Return a column as numbers, NaN where it is blank, and refuse what is none, and counts that are not whole."""
     text = column.astype(object)
     blank = text.isna() | text.astype(str).str.strip().str.lower().isin(list(MISSING))
     values = np.asarray(pd.to_numeric(text.where(~blank), errors="coerce"), dtype=float)
@@ -227,9 +251,13 @@ def _values(
     parsed = [None if missing[i] else as_number(text) for i, text in enumerate(texts)]
     if wrong := [i for i, number in enumerate(parsed) if number is None and not missing[i]]:
         row = int((codes == wrong[0]).argmax())
-        raise MeasurandError(
+        one, scale = Setting("missing", texts[wrong[0]]), Setting("scale")
+        raise TableError(
             f"answers: {texts[wrong[0]]!r} in column {name!r} at data row {row + 1} is not a number; give numbers, "
-            "declare the labels of the scale (--labels), or mark a failed reply by its status (invalid, refused, …)"
+            f"declare the labels of the scale ({scale}), mark a failed reply by its status (invalid, refused, …), or "
+            f"say that it stands for no answer: {one}",
+            one,
+            scale,
         )
     numbers = np.array([np.nan if number is None else number for number in parsed] + [np.nan])[codes]
     return _finite(numbers, blank, column, name), blank
@@ -320,17 +348,20 @@ def _settle_repeats(frame: pd.DataFrame, repeats: Repeats, *, labels: bool) -> p
         first, second = int(order[again[0]]), int(order[again[0] + 1])
         where = ", ".join(f'{role} "{_shown(frame[role].iloc[first])}"' for role in roles)
         differ = [str(column) for column in frame.columns if frame[column].iloc[first] != frame[column].iloc[second]]
+        criterion, counted = Setting("criterion"), Setting("repeats")
         telling = [column for column in differ if column not in (*roles, "answer", "status", *_NUMBERS, *_KEPT_BOOKS)]
         hint = f" Column {telling[0]!r} tells them apart: if it is the protocol, call it protocol." if telling else ""
         if "repeat" in differ:
             hint = " They are repeats of the same request (column 'repeat')."
         if not hint and "criterion" not in frame:
-            hint = " If several quantities were asked, name their column: --answer-criterion."
+            hint = f" If several quantities were asked, name their column: {criterion}."
         ways = "first or last" if labels else "first, last or mean"
-        raise MeasurandError(
+        raise TableError(
             f"{again.size} question{'s' if again.size > 1 else ''} answered twice under one protocol: data rows "
-            f"{first + 1} and {second + 1} ({where}). Drop one of each, or say which counts: --answer-repeats "
-            f"{ways}.{hint}"
+            f"{first + 1} and {second + 1} ({where}). Drop one of each, or say which counts by {counted} "
+            f"({ways}).{hint}",
+            criterion,
+            counted,
         )
     # Repeats that failed do not take the place of one that answered.
     answered = frame["status"].isin(ANSWERED).to_numpy()
@@ -369,89 +400,6 @@ def as_answers(answers: Answers | Any) -> Answers:
         return answers
     frame = read_table(answers)
     return read_answers(frame, labels=hold_names(frame, "answer"))
-
-
-def read_items(source: Any, *, item: str = "item", label: str | None = None, group: str | None = None) -> pd.DataFrame:
-    """Read an items table: the label that is true of each item, the group that it belongs to.
-
-    Parameters
-    ----------
-    source : path or data frame
-        As for `read_answers`.
-    item, label, group : str or None
-        The table's own names; `label` and `group` may be absent, None takes the column of that very name.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Text columns `item` and, where there are any, `label` and `group`; other columns are kept.
-
-    Raises
-    ------
-    MeasurandError
-        If a named column is absent, an id blank, or an item occurs twice.
-
-    Examples
-    --------
-    >>> read_items(pd.DataFrame({"item": [7], "label": ["fear"]})).iloc[0].tolist()
-    ['7', 'fear']
-    """
-    table = read_table(source)
-    table = table.set_axis([str(column) for column in table.columns], axis=1).reset_index(drop=True)
-    out: dict[str, Any] = {}
-    for role, name in (("item", item), ("label", label), ("group", group)):
-        column = name or role
-        if column not in table.columns:
-            if role == "item" or name is not None:
-                listing = ", ".join(repr(one) for one in table.columns[:12])
-                raise MeasurandError(f"items: no column {column!r} for {role}; the table has {listing}")
-            continue
-        out[role] = ids(table[column], column, 1).astype(str).to_numpy(dtype=object)
-    frame: pd.DataFrame = pd.DataFrame(out)
-    again = frame["item"].duplicated().to_numpy()
-    if again.any():
-        row = int(again.argmax())
-        raise MeasurandError(f'items: item "{frame["item"].iloc[row]}" occurs twice (again at data row {row + 1})')
-    for column in table.columns:
-        if column not in {item, label or "label", group or "group"}:
-            frame[column] = table[column].to_numpy()
-    return frame
-
-
-def as_items(items: Any) -> pd.DataFrame:
-    """Return an items table as it is, and read it from anything but a frame."""
-    return items if isinstance(items, pd.DataFrame) else read_items(items)
-
-
-def read_systems(source: Any) -> pd.DataFrame:
-    """Read a systems table: `system`, and any of `parameters`, `provider`, `family`, `price`.
-
-    Raises
-    ------
-    MeasurandError
-        If there is no column `system`, a system occurs twice, or `parameters` is not a positive number.
-
-    Examples
-    --------
-    >>> read_systems(pd.DataFrame({"system": ["S"], "parameters": ["4e9"]}))["parameters"].tolist()
-    [4000000000.0]
-    """
-    table = read_table(source)
-    table = table.set_axis([str(column) for column in table.columns], axis=1).reset_index(drop=True)
-    if "system" not in table.columns:
-        raise MeasurandError(f"systems: no column 'system'; the table has {', '.join(map(repr, table.columns[:12]))}")
-    frame = table.copy()
-    frame["system"] = ids(table["system"], "system", 1).astype(str).to_numpy(dtype=object)
-    again = frame["system"].duplicated().to_numpy()
-    if again.any():
-        raise MeasurandError(f'systems: system "{frame["system"].iloc[int(again.argmax())]}" occurs twice')
-    if "parameters" in frame:
-        values = _numbers(table["parameters"], "parameters", is_count=False)
-        if (values <= 0).any():
-            row = int((values <= 0).argmax())
-            raise MeasurandError(f"systems: {values[row]:g} parameters at data row {row + 1}; give a positive number")
-        frame["parameters"] = values
-    return frame
 
 
 def protocol_names(frame: pd.DataFrame, roles: Sequence[str]) -> list[str]:

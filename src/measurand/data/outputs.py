@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -10,7 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from measurand.data.ratings import ids, natural_order
+from measurand.data.faults import Setting, TableError
+from measurand.data.marks import DecimalMark, Marks
+from measurand.data.names import natural_order
+from measurand.data.ratings import ids
 from measurand.data.read import read_table
 from measurand.result import MeasurandError
 
@@ -44,6 +48,15 @@ class Outputs:
         Role to the column of the table that was read for it.
     n_repeats, n_controls, n_many_labels : int
         Rows that were left out: later repeats of a cell; outputs to controls; items with several labels.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"item": ["a", "b", "a"], "system": ["S1", "S1", "S2"], "text": ["so", "so be it", "yes"]})
+    >>> outputs = read_outputs(table)
+    >>> len(outputs), outputs.systems, "label" in outputs
+    (3, ['S1', 'S2'], False)
+    >>> outputs.of(system="S1")["text"].tolist()
+    ['so', 'so be it']
     """
 
     frame: pd.DataFrame
@@ -90,6 +103,9 @@ def read_outputs(
     group: str | None = None,
     parallel: str | None = None,
     label_separator: str = "",
+    delimiter: str | None = None,
+    decimal: DecimalMark = ".",
+    missing: Sequence[str] = (),
 ) -> Outputs:
     """Read and check a table of outputs.
 
@@ -106,6 +122,9 @@ def read_outputs(
     label_separator : str
         What stands between the labels of an item that has several; such items are left out and counted. Blank: a label
         is what stands in the cell.
+    delimiter, decimal, missing
+        How the file spells its cells, see `measurand.read_ratings`; here of lengths, counts, labels, languages, groups
+        and what is parallel, never of texts.
 
     Returns
     -------
@@ -125,7 +144,8 @@ def read_outputs(
     >>> read_outputs(table).frame.iloc[0].tolist()
     ['1', 'S1', 'yes', 'joy']
     """
-    table = read_table(source)
+    marks = Marks(delimiter, decimal, missing)
+    table = read_table(source, delimiter=marks.delimiter)
     table = table.set_axis([str(column) for column in table.columns], axis=1).reset_index(drop=True)
     asked = {"item": item, "system": system, "text": text, "length": length}
     columns = _columns(table, asked | {"label": label, "language": language, "group": group, "parallel": parallel})
@@ -144,12 +164,16 @@ def read_outputs(
         out["system"] = ids(table[columns["system"]], columns["system"], 1).astype(str).to_numpy(dtype=object)
     else:
         out["system"] = np.full(len(table), "", dtype=object)
+    names = Marks(missing=missing)
     for role in (*_TEXTS, *OF_ITEMS):
         if role in columns:
-            out[role] = _texts(table[columns[role]], is_name=role in OF_ITEMS)
+            cells = table[columns[role]]
+            is_name = role in OF_ITEMS
+            out[role] = _texts(names.plain(cells, columns[role]) if is_name else cells, is_name=is_name)
     for role in _NUMBERS:
         if role in columns:
-            out[role] = _counts(table[columns[role]], columns[role], row, is_whole=role != "length")
+            spelled = marks.plain(table[columns[role]], columns[role])
+            out[role] = _counts(spelled, columns[role], row, is_whole=role != "length")
     frame = pd.DataFrame(out)
     _refuse_two(frame, row)
     n_many = 0
@@ -172,19 +196,23 @@ def _columns(table: pd.DataFrame, asked: Mapping[str, str | None]) -> dict[str, 
     columns: dict[str, str] = {}
     for role, name in asked.items():
         if name is not None and name not in table.columns:
-            raise MeasurandError(f"outputs: no column {name!r} for {role}; the table has {there}")
+            close = difflib.get_close_matches(name, list(table.columns), n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise TableError(f"outputs: no column {name!r} for {role}; the table has {there}{hint}")
         if (name or role) in table.columns:
             columns[role] = name or role
     columns |= {role: role for role in ("source_text", *COUNTS) if role in table.columns}
     if "item" not in columns:
-        raise MeasurandError(
-            f"outputs: no column 'item'; the table has {there}. Name the right one with --item; beside ratings "
-            "--output-item"
-        )
+        free = [column for column in table.columns if column not in columns.values()]
+        one, told = Setting("item", str(free[0]) if free else ""), ", for example" if free else ""
+        raise TableError(f"outputs: no column 'item'; the table has {there}. Name the right one{told} {one}", one)
     if "text" not in columns and "length" not in columns:
-        raise MeasurandError(
+        text, length = Setting("text"), Setting("length")
+        raise TableError(
             f"outputs: no column 'text' and none 'length'; the table has {there}. It needs what was written, or how "
-            "long it was: name the column with --text or --length"
+            f"long it was: name the column with {text} or {length}",
+            text,
+            length,
         )
     taken: dict[str, str] = {}
     for role, column in columns.items():
@@ -233,10 +261,11 @@ def _refuse_two(frame: pd.DataFrame, row: npt.NDArray[np.int64]) -> None:
     if again.any():
         at = int(again.argmax())
         if not frame["system"].iloc[at]:
-            raise MeasurandError(
+            one = Setting("system")
+            raise TableError(
                 f'outputs: no column "system", and item "{frame["item"].iloc[at]}" has two outputs (data row {row[at]} '
-                "is the second); name the column of systems with --system (beside ratings --output-system), or number "
-                "repeats in a column `repeat`"
+                f"is the second); name the column of systems with {one}, or number repeats in a column `repeat`",
+                one,
             )
         of = f' of system "{frame["system"].iloc[at]}"'
         raise MeasurandError(

@@ -43,6 +43,16 @@ class Panel:
         False for nominal ratings of more than two categories, whose codes have no size.
     categories : sequence of str
         Names of the codes 0, 1, … of a nominal scale that declares no labels.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"item": ["a", "b", "a"], "rater": ["ann", "ann", "ben"], "rating": [4, 5, 3]})
+    >>> (panel,) = panels(table)
+    >>> panel.raters, panel.rater.tolist(), panel.rating.tolist()
+    (['ann', 'ben'], [0, 1, 0], [4.0, 3.0, 5.0])
+    >>> panel.n_missing, panel.is_complete
+    (1, False)
     """
 
     criterion: str
@@ -201,6 +211,24 @@ def panels(ratings: Ratings | Sequence[Panel] | Any) -> list[Panel]:
     ratings : Ratings, path, data frame, or sequence of Panel
         Checked ratings, or a table with the default column names; panels are returned as they are, so that a chain
         of analyses sorts the ratings once.
+
+    Returns
+    -------
+    list of Panel
+        One for each criterion; a single one of a blank name where the table has none.
+
+    Raises
+    ------
+    MeasurandError
+        Of bad input, see `measurand.read_ratings`; if a criterion has no rating.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"item": ["a", "a"], "rater": ["ann", "ben"], "rating": [4, 3],
+    ...                       "criterion": ["fluency", "tone"]})
+    >>> [(panel.criterion, panel.n_raters) for panel in panels(table)]
+    [('fluency', 1), ('tone', 1)]
     """
     if isinstance(ratings, Panel):
         return [ratings]

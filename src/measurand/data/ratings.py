@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -12,6 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from measurand.data.faults import MORE, Setting, TableError
+from measurand.data.marks import DecimalMark, Marks
+from measurand.data.names import natural_order
+from measurand.data.ratings_faults import fault_of
 from measurand.data.read import read_table
 from measurand.data.scale import Level, Scale, as_number, scales_for
 from measurand.result import MeasurandError
@@ -39,6 +42,14 @@ class Ratings:
         Criterion to the labels of a nominal scale that declares none; the ratings are their positions.
     columns : mapping
         Role to the column of the table that was read for it, None where there was none.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"item": ["a", "b", "a", "b"], "rater": ["ann", "ann", "ben", "ben"],
+    ...                       "rating": [4, 5, 3, None]})
+    >>> ratings = read_ratings(table, scale=Scale(1, 5, step=1))
+    >>> len(ratings), ratings.criteria, ratings.n_blank
+    (3, [''], {'': 1})
     """
 
     frame: pd.DataFrame
@@ -77,6 +88,9 @@ def read_ratings(
     level: Level | None = None,
     labels: Sequence[str] = (),
     repeats: Repeats = "refuse",
+    delimiter: str | None = None,
+    decimal: DecimalMark = ".",
+    missing: Sequence[str] = (),
 ) -> Ratings:
     """Read and check a ratings table.
 
@@ -102,6 +116,12 @@ def read_ratings(
     repeats : {"refuse", "first", "last", "mean"}
         What to do with several ratings of one cell by one rater (also on several occasions), in the order of the
         table's rows.
+    delimiter : str or None
+        What stands between the cells of a .csv or .tsv file, such as ``";"``; None takes a comma, and a tab in .tsv.
+    decimal : {".", ","}
+        The decimal mark of ratings. With a comma, a rating with a point is refused.
+    missing : sequence of str
+        Ratings that stand for none, such as ``"-"`` or ``"k.A."``, beside blank and N/A.
 
     Returns
     -------
@@ -123,7 +143,8 @@ def read_ratings(
     if repeats not in ("refuse", "first", "last", "mean"):
         raise MeasurandError(f"repeats {repeats!r}; allowed are refuse, first, last, mean")
     scales = scales_for(scale, level, labels)
-    table = read_table(source)
+    marks = Marks(delimiter, decimal, missing)
+    table = read_table(source, delimiter=marks.delimiter)
     table = table.set_axis([str(column) for column in table.columns], axis=1)
     named = {
         "item": item,
@@ -134,13 +155,13 @@ def read_ratings(
         "occasion": occasion,
         "order": order,
     }
-    per_row = 1
+    per_row, own = 1, [column for column in table.columns if column not in wide]
     if wide:
         if isinstance(wide, str):
             raise MeasurandError(f"wide={wide!r}; give a sequence of column names")
         table, per_row = _lengthen(table, list(wide), named), len(wide)
         named |= {"rater": "rater", "rating": "rating"}
-    columns = _columns(table, named)
+    columns = _columns(table, named, own, wide)
     out = {
         role: ids(table[column], column, per_row) for role, column in columns.items() if role not in ("rating", "order")
     }
@@ -153,7 +174,9 @@ def read_ratings(
         raise MeasurandError(
             f"a scale is declared for the criterion {unknown[0]!r}, which the table does not have; {there}"
         )
-    values, blank, categories = _ratings_of(table[columns["rating"]], out, scales, columns["rating"], per_row)
+    labels_of_any = {label for one in scales.values() for label in one.labels}
+    given = marks.plain(table[columns["rating"]], columns["rating"], per_row=per_row, labels=labels_of_any)
+    values, blank, categories = _ratings_of(given, out, scales, columns["rating"], per_row)
     n_blank = {
         name: int((blank if criteria is None else blank & (criteria == name).to_numpy()).sum()) for name in names
     }
@@ -181,33 +204,21 @@ def as_ratings(ratings: Ratings | Any) -> Ratings:
     return ratings if isinstance(ratings, Ratings) else read_ratings(ratings)
 
 
-def natural_order(names: Sequence[str]) -> list[str]:
-    """Sort names as people do: numbers inside them by size.
+def _columns(
+    table: pd.DataFrame, named: Mapping[str, str | None], own: Sequence[str], wide: Sequence[str]
+) -> dict[str, str]:
+    """Return role to column, refusing what is named but absent and what is needed but missing.
 
-    Examples
-    --------
-    >>> natural_order(["S10", "S2", "S1"])
-    ['S1', 'S2', 'S10']
+    `own` are the columns of the table as it was given, those of its raters (`wide`) aside.
     """
-
-    def key(name: str) -> tuple[list[tuple[int, int, str]], str]:
-        parts = [part for part in re.split(r"([0-9]+)", name) if part]
-        # A number by its size: by how many digits it has, then digit by digit; Python reads no more than 4,300 of them.
-        bare = [part.lstrip("0") if part[0] in "0123456789" else None for part in parts]
-        return [(1, 0, p) if b is None else (0, len(b), b) for p, b in zip(parts, bare, strict=True)], name
-
-    return sorted(names, key=key)
-
-
-def _columns(table: pd.DataFrame, named: Mapping[str, str | None]) -> dict[str, str]:
-    """Return role to column, refusing what is named but absent and what is needed but missing."""
     available = list(table.columns)
+    there = _listing([*own, *wide])
     columns: dict[str, str] = {}
     for role, name in named.items():
         if name is not None and name not in available:
-            close = difflib.get_close_matches(name, available, n=1)
+            close = difflib.get_close_matches(name, own, n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise MeasurandError(f"no column {name!r} for {role}; the table has {_listing(available)}{hint}")
+            raise TableError(f"no column {name!r} for {role}; the table has {there}{hint}")
         if name is not None:
             columns[role] = name
         elif role in available and role != "order":
@@ -215,15 +226,16 @@ def _columns(table: pd.DataFrame, named: Mapping[str, str | None]) -> dict[str, 
             columns[role] = role
     if absent := [role for role in _REQUIRED if role not in columns]:
         role = absent[0]
-        free = [c for c in available if c not in columns.values()]
-        example = f", for example --{role} {free[-1] if role == 'rating' else free[0]}" if free else ""
-        why = (
-            "; ratings merged over raters cannot be audited: individual raters are the unit" if role == "rater" else ""
-        )
-        raise MeasurandError(
-            f"no column {role!r}; the table has {_listing(available)}. Name the right one{example}; "
-            f"a table with a column for each rater is read with --wide R1,R2,…{why}"
-        )
+        free = [column for column in own if column not in columns.values()]
+        example = Setting(role, (free[-1] if role == "rating" else free[0]) if free else "")
+        settings = [example]
+        told = f"Name the right one, for example {example}" if free else f"Name the right one, {example}"
+        if not wide:
+            settings.append(Setting("wide", ("R1", "R2", MORE)))
+            told += f"; a table with a column for each rater is read with {settings[-1]}"
+        if role == "rater":
+            told += "; ratings merged over raters cannot be audited: individual raters are the unit"
+        raise TableError(f"no column {role!r}; the table has {there}. {told}", *settings)
     taken: dict[str, str] = {}
     for role, column in columns.items():
         if column in taken:
@@ -243,15 +255,18 @@ def _lengthen(table: pd.DataFrame, raters: list[str], named: dict[str, str | Non
     """Turn a column for each rater into rows, in the order of the table's rows."""
     for name in raters:
         if name not in table.columns:
-            raise MeasurandError(f"no column {name!r} for a rater; the table has {_listing(list(table.columns))}")
+            close = difflib.get_close_matches(name, list(table.columns), n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise TableError(f"no column {name!r} for a rater; the table has {_listing(list(table.columns))}{hint}")
     if len(set(raters)) < len(raters):
         raise MeasurandError(f"a rater column is named twice in {_listing(raters)}")
     if len(raters) < 2:
         raise MeasurandError(f"one rater column, {raters[0]!r}; a wide table needs at least two")
     for role in ("rater", "rating"):
         if named[role] is not None:
-            raise MeasurandError(
-                f"--{role} does not go with --wide: there the columns {_listing(raters)} are the raters"
+            one, other = Setting(role, str(named[role])), Setting("wide")
+            raise TableError(
+                f"{one} does not go with {other}: there the columns {_listing(raters)} are the raters", one, other
             )
     keep = [c for c in table.columns if c not in raters and c not in ("rater", "rating")]
     long = table[keep].loc[table.index.repeat(len(raters))].reset_index(drop=True)
@@ -360,7 +375,7 @@ def _ratings_of(
         faults += [(int(row), _text(uniques[codes[row]])) for row in rows[bad[codes[here]]]]
         blank[rows] = np.isnan(values[rows])
     if faults:
-        raise MeasurandError(_fault_message(sorted(faults), ids, scales, name, criteria is not None, per_row))
+        raise fault_of(sorted(faults), ids, scales, name, criteria is not None, per_row)
     return values, blank, categories
 
 
@@ -374,47 +389,6 @@ def _factorized(column: pd.Series[Any]) -> tuple[npt.NDArray[np.intp], list[Any]
 
 def _text(value: Any) -> str:
     return str(value.item() if hasattr(value, "item") else value)
-
-
-def _fault_message(
-    faults: list[tuple[int, str]],
-    ids: Mapping[str, pd.Series[Any]],
-    scales: Mapping[str, Scale],
-    name: str,
-    has_criteria: bool,
-    per_row: int,
-) -> str:
-    row = faults[0][0]
-    scale = scales.get(str(ids["criterion"].iloc[row]) if has_criteria else "") or scales.get("") or Scale()
-    shown = "; ".join(
-        f"{value!r} at data row {at // per_row + 1} ("
-        + ", ".join(
-            f'{role} "{ids[role].iloc[at]}"' for role in ("item", "system", "rater", "criterion") if role in ids
-        )
-        + ")"
-        for at, value in faults[:3]
-    )
-    more = f"; and {len(faults) - 3} more" if len(faults) > 3 else ""
-    count = f"{len(faults)} rating{'s' if len(faults) > 1 else ''}"
-    texts = [] if scale.labels else [value for _, value in faults if as_number(value) is None]
-    if any(re.fullmatch(r"[+-]?[0-9.]*,[0-9]+", value.strip()) for value in texts):
-        return f"column {name!r}: {count} with a decimal comma: {shown}{more}. Write decimal points, for example 1.5"
-    if texts and scale.bounds is not None:
-        return (
-            f"column {name!r}: {count} that {'is' if len(faults) == 1 else 'are'} not a number of the scale "
-            f"({scale.describe()}): {shown}{more}. Mend or drop them, or declare labels in place of the scale"
-        )
-    if texts:
-        found = natural_order(sorted({value for _, value in faults}))[:6]
-        return (
-            f"column {name!r}: {count} that {'is' if len(faults) == 1 else 'are'} not a number: {shown}{more}. "
-            f"Declare the order of text ratings, lowest first (--labels {','.join(found)} if that is the order), "
-            "or --level nominal if they have none; blank and N/A count as missing"
-        )
-    return (
-        f"column {name!r}: {count} outside the scale ({scale.describe()}): {shown}{more}. "
-        "Mend or drop them, or declare the scale that was used"
-    )
 
 
 def _settle_repeats(
@@ -442,18 +416,21 @@ def _settle_repeats(
             scale = Scale(labels=named, level="nominal")
         a, b = (scale.spell(frame["rating"].iloc[row]) for row in (first, second))
         occasions = " (on different occasions)" if _differ(frame, first, second) else ""
-        telling = [
-            str(column)
-            for column in frame.columns
-            if column not in (*_ROLES, "rating", "order") and frame[column].iloc[first] != frame[column].iloc[second]
-        ]
-        hint = (
-            f" If column {telling[0]!r} says what was graded, name it: --criterion {telling[0]!r}." if telling else ""
-        )
-        raise MeasurandError(
+        counted = Setting("repeats")
+        told = f"Drop one of each, or say which counts by {counted} ({ways})."
+        settings = [counted]
+        if telling := _telling(frame, key, first, second):
+            settings.append(Setting("criterion", telling))
+            says = f"says what was graded, name it: {settings[-1]}"
+            if "system" not in frame:
+                settings.append(Setting("system", telling))
+                says = f"says whose output was graded, name it: {settings[-1]}; if it {says}"
+            told = f"If column {telling!r} {says}. If they are repeats, d{told[1:]}"
+        raise TableError(
             f"{again.size} cell{'s' if again.size > 1 else ''} rated twice by one rater{occasions}: data rows "
             f"{int(frame.index[first]) // per_row + 1} and {int(frame.index[second]) // per_row + 1} ({where}) "
-            f"hold {a} and {b}. Drop one of each, or say which counts: --repeats {ways}.{hint}"
+            f"hold {a} and {b}. {told}",
+            *settings,
         )
     starts = np.r_[0, np.flatnonzero(np.diff(key[order])) + 1]
     if repeats == "mean":
@@ -464,6 +441,21 @@ def _settle_repeats(
         return kept.sort_index()
     ends = np.r_[starts[1:], len(key)] - 1
     return frame.iloc[np.sort(order[starts if repeats == "first" else ends])]
+
+
+def _telling(frame: pd.DataFrame, key: npt.NDArray[np.int64], first: int, second: int) -> str:
+    """Return the column that tells repeated cells apart, of several the one with the fewest values; blank for none."""
+    columns = [
+        column
+        for column in frame.columns
+        if column not in (*_ROLES, "rating", "order") and frame[column].iloc[first] != frame[column].iloc[second]
+    ]
+    left = {}
+    for column in columns:
+        codes, values = pd.factorize(frame[column])
+        pairs = combine_codes([np.asarray(key), codes.astype(np.int64) + 1], [int(key.max()) + 1, len(values) + 1])
+        left[column] = (len(pairs) - len(np.unique(pairs)), len(values))
+    return str(min(left, key=lambda column: left[column])) if left else ""
 
 
 def _differ(frame: pd.DataFrame, first: int, second: int) -> bool:

@@ -13,22 +13,27 @@ from typing import IO, Any
 
 import pandas as pd
 
+from measurand.data.faults import Setting, TableError
+from measurand.data.marks import MARK_NAMES
 from measurand.result import MeasurandError
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _SUFFIXES = ".csv, .tsv, .jsonl or .parquet (also .gz)"
+_WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".numbers")
 #: Cells of a row, and characters of a cell, that a message shows.
 _MOST = 6
 _LONGEST = 24
 
 
-def read_table(source: Any) -> pd.DataFrame:
+def read_table(source: Any, *, delimiter: str | None = None) -> pd.DataFrame:
     """Read a table from a file or from any data frame.
 
     Parameters
     ----------
     source : path, pandas.DataFrame, or any frame that narwhals reads
         CSV, TSV, JSON Lines (each also gzipped) or Parquet, told apart by suffix; or an eager or lazy frame.
+    delimiter : str or None
+        The character between the cells of a .csv or .tsv file; None takes a comma, and a tab in .tsv.
 
     Returns
     -------
@@ -38,12 +43,15 @@ def read_table(source: Any) -> pd.DataFrame:
     Raises
     ------
     MeasurandError
-        If the file is missing, empty, not UTF-8, of one column, or ragged; or if the object is no frame.
+        If the file is missing, empty, not UTF-8, of one column, or ragged; if the object is no frame; if a delimiter is
+        given for what has none.
     """
+    if delimiter is not None and not is_delimited(source):
+        raise MeasurandError(f"{_name(source)} has no delimiter, which .csv and .tsv files have; leave it out")
     if isinstance(source, pd.DataFrame):
         frame = source
     elif isinstance(source, str | Path):
-        frame = _read_file(Path(source))
+        frame = _read_file(Path(source), delimiter)
     else:
         frame = _read_frame(source)
     if frame.shape[1] == 0 or len(frame) == 0:
@@ -53,6 +61,23 @@ def read_table(source: Any) -> pd.DataFrame:
         twice = sorted({name for name in names if names.count(name) > 1})
         raise MeasurandError(f"{_name(source)}: column {twice[0]!r} occurs twice; rename one of them")
     return frame
+
+
+def is_delimited(source: Any) -> bool:
+    """Tell whether a source is a text file of cells with a delimiter between them, by its suffix.
+
+    Examples
+    --------
+    >>> is_delimited("ratings.csv.gz"), is_delimited("ratings.jsonl")
+    (True, False)
+    """
+    return isinstance(source, str | Path) and _kind(Path(source)) in _DELIMITERS
+
+
+def _kind(path: Path) -> str:
+    """Return the suffix that says what a file is, the one before .gz of a compressed file."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    return suffixes[-2] if len(suffixes) > 1 and suffixes[-1] == ".gz" else (suffixes or [""])[-1]
 
 
 def _name(source: Any) -> str:
@@ -74,7 +99,7 @@ def _read_frame(source: Any) -> pd.DataFrame:
     return converted
 
 
-def _read_file(path: Path) -> pd.DataFrame:
+def _read_file(path: Path, delimiter: str | None) -> pd.DataFrame:
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError, ValueError) as error:
@@ -83,15 +108,24 @@ def _read_file(path: Path) -> pd.DataFrame:
         raise MeasurandError(f"{path}: cannot be read ({error.strerror or error})") from error
     if path.is_dir():
         raise MeasurandError(f"{path} is a folder; give the file with the table")
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    kind = suffixes[-2] if len(suffixes) > 1 and suffixes[-1] == ".gz" else (suffixes or [""])[-1]
+    kind = _kind(path)
     if kind in (".parquet", ".pq"):
         return _read_parquet(path)
+    if kind in _WORKBOOKS:
+        one, other = Setting("delimiter", ";"), Setting("decimal", ",")
+        raise TableError(
+            f"{path} is a workbook; save its sheet as a file of its own, in the spreadsheet's menu under Save As: CSV "
+            f"UTF-8 (.csv). Where that puts semicolons between the cells and commas before decimals, say so: {one}, "
+            f"{other}",
+            one,
+            other,
+        )
     if kind not in _DELIMITERS and kind not in (".jsonl", ".ndjson"):
         fault = f"the suffix {kind!r} is not known" if kind else "the suffix is missing"
         raise MeasurandError(f"{path}: {fault}; give {_SUFFIXES}")
     try:
-        frame = _read_jsonl(path) if kind in (".jsonl", ".ndjson") else _read_delimited(path, _DELIMITERS[kind])
+        has_cells = kind in _DELIMITERS
+        frame = _read_delimited(path, delimiter or _DELIMITERS[kind]) if has_cells else _read_jsonl(path)
     except UnicodeDecodeError as error:
         raise MeasurandError(
             f"{path}: byte 0x{error.object[error.start]:02x} is not UTF-8; save the file as UTF-8"
@@ -156,7 +190,8 @@ def _mend(row: list[str], n_cells: int, delimiter: str) -> str:
         return "One of its cells goes over several lines: close the quote that was left open"
     if len(row) < n_cells:
         return "Give it all cells, blank ones too, or copy the file again if it was cut off"
-    return f"Quote the cell that contains {'a tab' if delimiter != ',' else 'a comma'}, or take the extra cell out"
+    mark = f"a {MARK_NAMES[delimiter]}" if delimiter in MARK_NAMES else repr(delimiter)
+    return f"Quote the cell that contains {mark}, or take the extra cell out"
 
 
 def _read_delimited(path: Path, delimiter: str) -> pd.DataFrame:
@@ -166,13 +201,14 @@ def _read_delimited(path: Path, delimiter: str) -> pd.DataFrame:
     if not header or not any(cell.strip() for cell in header):
         raise MeasurandError(f"{path}: the file is empty; expected a header and rows below it")
     if len(header) == 1:
-        other = next(
-            (name for mark, name in ((";", "semicolons"), ("\t", "tabs"), (",", "commas")) if mark in header[0]), ""
-        )
+        other = next((mark for mark in (";", "\t", "|", ",") if mark in header[0]), "")
+        one = Setting("delimiter", {"\t": "tab"}.get(other, other))
         hint = (
-            f"its header has {other}: save it with commas as .csv or with tabs as .tsv" if other else "expected several"
+            f"its header has {MARK_NAMES[other]}s: if they stand between the cells, say so, {one}"
+            if other
+            else "expected several"
         )
-        raise MeasurandError(f"{path}: one column only, {header[0][:60]!r}; {hint}")
+        raise TableError(f"{path}: one column only, {header[0][:60]!r}; {hint}", *([one] if other else []))
     if "" in (blank := [cell.strip() for cell in header]):
         # A blank name is usually the index of a saved data frame: harmless, kept under a name of its own.
         header = [name or f"column_{i + 1}" for i, name in enumerate(blank)]

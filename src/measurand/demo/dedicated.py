@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from measurand.data.answers import as_items
+from measurand.data.items import as_items
 from measurand.eliciting.controls import picture_of
 from measurand.eliciting.declared import Item
 from measurand.eliciting.local.render_pictures import open_picture

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from measurand.data.answers import as_items
+from measurand.data.items import as_items
 from measurand.data.ratings import Ratings, read_ratings
 from measurand.data.scale import Scale
 from measurand.eliciting.controls import picture_of

@@ -187,8 +187,9 @@ def field_of(ratings: Ratings, *, groups: pd.Series[str] | None = None) -> Field
     frame = ratings.frame
     if "system" in frame:
         raise MeasurandError(
-            "these ratings have systems: they grade outputs, and no system answered what a rater answered. Audit them "
-            "(measurand audit), or drop the column if raters rated the items themselves"
+            "these ratings have systems: they grade outputs, which systems can answer as judges alone. If that is what "
+            "they did, make item and system one item of both tables, and the item its group; audit the systems that "
+            "were rated (measurand audit); or drop the column if raters rated the items themselves"
         )
     raters = list(frame["rater"].cat.categories)
     if len(raters) < 2:

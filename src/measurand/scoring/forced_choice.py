@@ -10,7 +10,8 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from measurand.checks import check_level, check_seed
-from measurand.data.answers import Answers, as_answers, as_items
+from measurand.data.answers import Answers, as_answers
+from measurand.data.items import as_items
 from measurand.result import Key, MeasurandError, Result, Row
 from measurand.scoring.forced_choice_arms import choosers, read_truth
 from measurand.scoring.forced_choice_cells import Cell

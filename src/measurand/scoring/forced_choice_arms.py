@@ -114,8 +114,8 @@ def read_truth(items: pd.DataFrame, tables: Sequence[Answers], *, over: str | No
         raise MeasurandError(f"over {over!r}; what is redrawn is item or group")
     if over == "group" and "group" not in items:
         raise MeasurandError(
-            f"items: no column 'group' to redraw; the table has {_listing(items)}. Name it (--group COLUMN) or redraw "
-            "items (--over item)"
+            f"items: no column 'group' to redraw; the table has {_listing(items)}. Call it group, or redraw items "
+            "(--over item)"
         )
     if by and by not in items:
         raise MeasurandError(f"items: no column {by!r} to break results down by; the table has {_listing(items)}")

@@ -10,7 +10,7 @@ from measurand.scoring.arms import Trained
 from measurand.scoring.gate_arms import Arm
 from measurand.scoring.gate_base import minus_base
 from measurand.scoring.gate_judgement import PAPER, Gate, Judged, Judgement, graver
-from measurand.scoring.gate_sensitivity import shuffle_rows
+from measurand.scoring.gate_sensitivity import beside, shuffle_rows
 from measurand.scoring.gate_shuffle import shuffled
 from measurand.scoring.gate_study import Study
 from measurand.sentences import short, spread_of
@@ -55,7 +55,7 @@ def _of_control(study: Study, arm: Arm, failed: list[str]) -> tuple[list[Row], J
     if found.p_below < DAMAGED_BELOW:
         verdict = "fail"
         texts.append(
-            f"its score {short(found.score)} is below chance ({short(float(found.draws.mean()))} after shuffling, p = "
+            f"its score {short(found.score)} is below chance ({beside(found)} after shuffling, p = "
             f"{short(found.p_below)})"
         )
     else:

@@ -120,8 +120,11 @@ def _statement(verdict: Verdict, worst: list[Judgement], n: int, judgements: lis
         lead = {"undetermined": "Not determined: "}.get(verdict, "")
         return f"{lead}{shown}."
     if verdict == "pass":
-        nearest = "; ".join(f"{one.arm.name}: {one.text}" for one in worst[:1])
-        return f"All {n} arms pass; nearest to the limit is {nearest}."
+        if len({one.text for one in worst}) == 1:
+            return f"All {n} arms pass, each alike: {worst[0].text}."
+        # Of arms that are all as far from the limit none is the nearest.
+        which = "for example" if len({one.weight for one in worst}) == 1 else "nearest to the limit is"
+        return f"All {n} arms pass; {which} {worst[0].arm.name}: {worst[0].text}."
     if verdict == "undetermined" and len({one.text for one in worst}) == 1:
         return f"Not determined for {len(worst)} of {n} arms: {worst[0].text}."
     what = {"fail": "fail", "warn": "warn", "undetermined": "cannot be judged"}[verdict]

@@ -64,7 +64,7 @@ def _top_two(scores: FloatArray) -> FloatArray:
 NUMERICAL_NOISE: Final = Gate(
     GATE,
     "Are decisions farther apart than numerical noise?",
-    "Count answers within the noise as tied (--margin), read logits with an output head in single precision, and "
+    "Count answers within the noise as tied (--class-margin), read logits with an output head in single precision, and "
     "report what a second batch size gives.",
     f"{PAPER}, appendix (batch noise of half precision up to 3.1e-2); thresholds of this library",
     numerical_noise,

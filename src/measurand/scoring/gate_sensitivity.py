@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from measurand.result import Row, Verdict
+from measurand.result.digits import show_rounded
 from measurand.scoring.gate_arms import Arm, BoolArray
 from measurand.scoring.gate_judgement import Gate, Judged, Judgement, described, graver
 from measurand.scoring.gate_shuffle import Shuffled, shuffled
@@ -50,7 +51,7 @@ def _of_arm(study: Study, arm: Arm) -> tuple[list[Row], Judgement]:
         seen = found.p_above < ALPHA
         verdicts.append("pass" if seen else "fail")
         texts.append(
-            f"{_spelled(found)} {short(found.score)} against {short(float(found.draws.mean()))} after shuffling the "
+            f"{_spelled(found)} {short(found.score)} against {beside(found)} after shuffling the "
             f"items, p = {short(found.p_above)}" + ("" if seen else ": no evidence that the input was seen")
         )
         statistics.append("p_permutation")
@@ -69,6 +70,11 @@ def _of_arm(study: Study, arm: Arm) -> tuple[list[Row], Judgement]:
         why = "no control to compare with" if not isinstance(found, str) else f"{found}, and there is no control arm"
         return rows, Judgement(arm, "undetermined", why)
     return rows, Judgement(arm, graver(*verdicts), "; ".join(texts), weight, statistics)
+
+
+def beside(found: Shuffled) -> str:
+    """Return the mean score after shuffling, to the thousandth: what is beside a score says no more than that."""
+    return show_rounded(float(found.draws.mean()), 0.01)
 
 
 def _spelled(found: Shuffled) -> str:

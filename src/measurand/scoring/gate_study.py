@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from measurand.data.answers import Answers
-from measurand.data.ratings import Ratings, natural_order
+from measurand.data.names import natural_order
+from measurand.data.ratings import Ratings
 from measurand.result import MeasurandError
 from measurand.scoring.arms import Trained
 from measurand.scoring.gate_arms import Arm, BoolArray, laid_out

@@ -9,7 +9,8 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from measurand.checks import check_level, check_seed
-from measurand.data.answers import Answers, as_answers, as_items
+from measurand.data.answers import Answers, as_answers
+from measurand.data.items import as_items
 from measurand.data.ratings import Ratings, as_ratings
 from measurand.result import Finding, MeasurandError, Result, Row
 from measurand.scoring.arms import Trained

@@ -9,7 +9,7 @@ from typing import Final, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from measurand.data.answers import read_items
+from measurand.data.items import read_items
 from measurand.result import MeasurandError
 from measurand.simulate.faces_canvas import Pixels
 from measurand.simulate.faces_drawing import draw_face

@@ -11,6 +11,8 @@ from typing import Any, Final, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+from measurand.data.faults import TableError
+from measurand.data.marks import MARKS
 from measurand.result import MeasurandError
 from measurand.study_file.cells import looks_secret
 
@@ -61,6 +63,28 @@ class StudyFileError(MeasurandError):
         if more := len(self.problems) - MOST_LISTED:
             listed += [f"  and {more} more"] if more > 0 else []
         return (f"{self.path}: {len(self.problems)} things are wrong", *listed)
+
+
+def in_study(error: MeasurandError) -> str:
+    r"""Return what is wrong with a table, in words that name keys of the study file.
+
+    Examples
+    --------
+    >>> from measurand.data.faults import Setting
+    >>> rater = Setting("rater", "Anna M.")
+    >>> in_study(TableError(f"no column 'rater'; name it, {rater}", rater))
+    'no column \'rater\'; name it, [data] columns = { rater = "Anna M." }'
+    """
+    if not isinstance(error, TableError):
+        return str(error)
+    words = {}
+    for one in error.settings:
+        value = f'"{one.value}"' if isinstance(one.value, str) and one.value else "…"
+        if one.name in ("item", "system", "rater", "rating", "criterion", "occasion", "label", "group"):
+            words[one] = f"[data] columns = {{ {one.name} = {value} }}"
+        elif one.name in MARKS:
+            words[one] = f"[data] {one.name} = {f'[{value}]' if one.name == 'missing' else value}"
+    return error.said(words)
 
 
 def read_toml(path: Path) -> tuple[dict[str, Any], bytes]:

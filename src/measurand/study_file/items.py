@@ -15,7 +15,7 @@ from measurand.eliciting.controls import media_type
 from measurand.eliciting.declared import Item
 from measurand.eliciting.presets import criteria_of
 from measurand.result import MeasurandError
-from measurand.study_file.errors import did_you_mean
+from measurand.study_file.errors import did_you_mean, in_study
 from measurand.study_file.tables import DataTable
 
 #: More missing pictures than this are counted and not listed.
@@ -91,10 +91,16 @@ def read_items_table(data: DataTable, base: Path) -> ItemsTable:
     path = base / data.items
     columns = data.columns
     try:
-        frame = read_items(path, item=columns.item, label=columns.label, group=columns.group)
+        frame = read_items(
+            path,
+            item=columns.item,
+            label=columns.label,
+            group=columns.group,
+            delimiter=data.marks("items", path).delimiter,
+        )
     except MeasurandError as error:
-        hint = '. Name the right one: [data] columns = { item = "…" }' if "no column" in str(error) else ""
-        raise MeasurandError(f"{path}: {str(error).removeprefix('items: ')}{hint}") from error
+        told = in_study(error).removeprefix("items: ")
+        raise MeasurandError(told if told.startswith(str(path)) else f"{path}: {told}") from error
     for role, name in (("text", columns.text), ("image", columns.image)):
         if name is not None and name not in frame:
             there = [str(one) for one in frame.columns]
@@ -182,7 +188,10 @@ def _of_ratings(data: DataTable, base: Path, column: str) -> tuple[list[str], li
     if data.ratings is None:
         raise MeasurandError("data.criteria names a column of the ratings, but [data] has no ratings; add their file")
     path = base / data.ratings
-    table = read_table(path)
+    try:
+        table = read_table(path, delimiter=data.marks("ratings", path).delimiter)
+    except MeasurandError as error:
+        raise MeasurandError(in_study(error)) from error
     there = [str(one) for one in table.columns]
     if column not in there:
         raise MeasurandError(

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Final, Literal
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
+from measurand.data.marks import MARKS, DecimalMark, Marks
+from measurand.data.read import is_delimited
 from measurand.data.scale import Level
 from measurand.eliciting.declared import Control, TextUnit
 from measurand.eliciting.system import EngineName
+from measurand.result import MeasurandError
 from measurand.study_file.cells import KEY, SECRET, STRICT, JsonTable, Name, Seed
 from measurand.study_file.steps import AuditTable, ReportTable, ScoreTable
 
@@ -92,13 +96,45 @@ class CriteriaTable(Table):
         return self
 
 
+Of = Literal["items", "ratings", "outputs"]
+
+
 class DataTable(Table):
-    """[data]: what is shown, what is asked about, and the people's ratings."""
+    """[data]: what is shown, what is asked about, and the people's ratings; how these files spell their cells."""
 
     items: Name
     ratings: Name | None = None
     columns: ColumnsTable = ColumnsTable()
     criteria: list[Name] | CriteriaTable | None = None
+    delimiter: Name | dict[Of, Name] | None = None
+    decimal: DecimalMark | dict[Of, DecimalMark] | None = None
+    missing: list[Name] | dict[Of, list[Name]] | None = None
+
+    @model_validator(mode="after")
+    def _spells(self) -> DataTable:
+        for of in get_args(Of):
+            try:
+                self._marks(of, is_delimited=True)
+            except MeasurandError as error:
+                raise ValueError(f"has {error}") from error
+        return self
+
+    def marks(self, of: Of, path: Path) -> Marks:
+        """Return how the file of a table spells its cells; what is said of all is said of .csv and .tsv files."""
+        return self._marks(of, is_delimited=is_delimited(path))
+
+    @property
+    def declared(self) -> dict[str, Any]:
+        """What is declared of the files' spelling; nothing where nothing is."""
+        return self.model_dump(mode="json", include=set(MARKS), exclude_none=True)
+
+    def _marks(self, of: Of, *, is_delimited: bool) -> Marks:
+        def said(value: Any, otherwise: Any) -> Any:
+            if isinstance(value, dict):
+                return value.get(of, otherwise)
+            return otherwise if value is None or not is_delimited else value
+
+        return Marks(said(self.delimiter, None), said(self.decimal, "."), said(self.missing, ()))
 
 
 class ScaleTable(Table):
