@@ -20,6 +20,9 @@ def every_design(layout, most_raters, most_items):
         per_item = {"crossed": [raters], "nested": [1], "rotating": range(2, raters)}[layout]
         for k in per_item:
             out += [(raters, items, k) for items in range(2, most_items + 1) if items * k % raters == 0]
+    if layout == "rotating":
+        # Else raters are left over who share no item with others.
+        out = [(raters, items, k) for raters, items, k in out if items * (k - 1) >= raters - 1]
     return out
 
 

@@ -3,7 +3,7 @@ import json
 import pandas as pd
 import pytest
 
-from measurand.data import read_outputs
+from measurand.data import Scale, read_outputs
 from measurand.planning import design_of, draw
 from measurand.planning.designs import Design
 from measurand.result import MeasurandError
@@ -39,7 +39,7 @@ def sample():
 
 def test_a_sheet_shows_what_is_rated_and_no_system(sample):
     for sheet in sample.sheets.values():
-        assert list(sheet.columns) == ["position", "item", "source", "code", "output", "rating"]
+        assert list(sheet.columns) == ["position", "rater", "item", "source", "code", "output", "rating"]
         assert sheet["position"].tolist() == list(range(1, 31))
         assert (sheet["rating"] == "").all()
         assert not sheet.drop(columns="output").isin(SYSTEMS).any().any()
@@ -72,6 +72,47 @@ def test_every_rater_rates_all_systems_on_each_of_their_items(sample):
     assert (sample.key.groupby("item")["rater"].nunique() == 2).all()
     assert sample.key["item"].nunique() == 30
     assert sample.protocol["overlaps"]["connected"]
+
+
+@pytest.mark.parametrize(
+    ("layout", "sizes", "most"),
+    [
+        ("crossed", {"n_raters": 4, "items_per_rater": 11}, 1),
+        ("nested", {"n_raters": 4, "items_per_rater": 11}, 1),
+        ("rotating", {"n_raters": 6, "items_per_rater": 10}, 1),
+        ("rotating", {"n_raters": 7, "items_per_rater": 9, "per_item": 3}, 2),
+    ],
+)
+def test_on_a_sheet_each_system_has_each_letter_and_each_place_about_equally_often(layout, sizes, most):
+    for seed in range(3):
+        key = draw(items_of(), systems=SYSTEMS, design=design_of(layout, **sizes), seed=seed).key
+        key["place"] = (key["position"] - 1) % 3
+        for _, of_rater in key.groupby("rater"):
+            for column, allowed in (("code", most), ("place", 1)):
+                counts = pd.crosstab(of_rater["system"], of_rater[column])
+                assert counts.shape == (3, 3)
+                assert int((counts.max(axis=1) - counts.min(axis=1)).max()) <= allowed
+
+
+def test_two_sheets_are_never_the_same():
+    for seed in range(20):
+        sample = draw(
+            items_of(2), systems=["S1", "S2"], design=design_of("crossed", n_raters=2, items_per_rater=2), seed=seed
+        )
+        first, second = sample.sheets.values()
+        assert not first.equals(second)
+        assert (first["rater"] == "R1").all()
+
+
+def test_raters_are_told_the_scale():
+    kind = {"systems": SYSTEMS, "design": design_of("crossed", n_raters=2, items_per_rater=3)}
+    scales = {"tone": Scale(1, 5, step=1), "": Scale(0, 100)}
+    sample = draw(items_of(), criteria=["tone", "style"], scale=scales, **kind)
+    assert list(sample.sheets["R1"].columns)[-3:] == ["scale", "tone", "style"]
+    assert set(sample.sheets["R1"]["scale"]) == {"tone: 1 to 5 in steps of 1; style: 0 to 100"}
+    assert sample.protocol["scales"]["style"]["high"] == 100
+    with pytest.raises(MeasurandError, match="a scale of 'wit', which is not graded; graded are tone"):
+        draw(items_of(), criteria=["tone"], scale={"wit": Scale(1, 5)}, **kind)
 
 
 def test_all_raters_of_an_item_see_the_same_letters_and_no_letter_is_a_system(sample):
@@ -132,7 +173,7 @@ def test_criteria_have_a_column_each():
         design=design_of("crossed", n_raters=2, items_per_rater=3),
         criteria=["fluency", "tone"],
     )
-    assert list(sample.sheets["R1"].columns) == ["position", "item", "code", "fluency", "tone"]
+    assert list(sample.sheets["R1"].columns) == ["position", "rater", "item", "code", "fluency", "tone"]
 
 
 def test_what_the_outputs_know_of_the_items_serves_where_the_items_do_not_say():

@@ -144,7 +144,10 @@ def test_ratings_that_are_all_the_same_are_undefined():
         (lambda t: t, {"formula": "system x item x rater x group x a x b x c"}, "at most 6"),
         (lambda t: t, {"fixed": ("item", "rater", "group")}, "no error left"),
         (lambda t: t, {"at": [{"judge": 3}]}, "no size of 'judge' can be asked for; there are item, rater, group"),
-        (lambda t: t, {"at": [{"item": 0}]}, "at: item=0; give a number of levels of 1 or more"),
+        (lambda t: t, {"at": [{"item": 0}]}, "at: item=0; give a whole number of levels of 1 or more"),
+        (lambda t: t, {"at": [{"item": 9.5}]}, "at: item=9.5; give a whole number"),
+        (lambda t: t, {"at": [{"item": math.inf}]}, "at: item=inf; give a whole number"),
+        (lambda t: t, {"fixed": ("rater",)}, "'rater' is nested in 'group'.* fix 'group' as well, or neither"),
         (lambda t: t, {"at": [{"group": 5}], "fixed": ("group",)}, "group is fixed to its 2 levels"),
         (lambda t: t, {"target": 0.0}, "target 0"),
     ],
@@ -152,6 +155,16 @@ def test_ratings_that_are_all_the_same_are_undefined():
 def test_what_is_no_design_is_refused(change, asked, said):
     with pytest.raises(MeasurandError, match=said):
         facets(change(table_of(SIZES)), **({"formula": FORMULA, "draws": 100} | asked))
+
+
+def test_sizes_that_are_asked_for_twice_or_that_the_design_has_are_one_number():
+    sizes = dict(zip(("item", "rater", "group"), (SIZES[facet] for facet in ("item", "rater", "group")), strict=True))
+    asked = [sizes, {"item": 9}, {"item": 9}, {"item": 1_234_567}, {"item": 1_234_568}]
+    result = facets(table_of(SIZES), formula=FORMULA, at=asked, draws=100)
+    names = [(*(row.keys.get(key, "") for key in KEYS["plan"]), row.statistic) for row in result]
+    assert len(set(names)) == len(names)
+    projected = [row.keys["at"] for row in result.select("plan", "g") if not row.keys.get("basis")]
+    assert len([at for at in projected if not at.startswith("item=9,")]) == 2
 
 
 def test_names_of_any_kind_are_names():
@@ -354,11 +367,24 @@ def test_a_target_out_of_reach_says_how_far_sizes_go():
     assert result.findings[1].verdict == "fail"
 
 
+def test_the_range_of_what_sizes_cost_ends_at_the_price_of_sizes_that_are_sure():
+    rng = np.random.default_rng(2)
+    table = table_of(SIZES)
+    table["rating"] = 0.4 * rng.normal(size=len(table)) + table["system"].str[1:].astype(int)
+    for target in (0.7, 0.8, 0.9):
+        result = facets(table, formula=FORMULA, target=target, most={"item": 60, "rater": 8, "group": 4}, draws=4000)
+        (sure,) = result.select("plan", "cost", {"basis": "lower_limit"})
+        (needed,) = result.select("plan", "cost_needed")
+        assert not sure.undefined
+        assert needed.low <= needed.high <= sure.high
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
         ({"costs": {"judge": 3}}, "cost of 'judge'; costs are of item, rater, group, judgement"),
         ({"costs": {"rater": -1}}, "the cost of rater is -1"),
+        ({"costs": {"rater": 1e306}}, r"the cost of rater is 1e\+306; give 0, or a number from 1e-06 to 1e\+09"),
         ({"costs": {"judgement": 0, "rater": 5, "group": 1}}, "levels of item and judgements cost nothing"),
         ({"most": {"system": 5}}, "most: no size of 'system' is sought; there are item, rater, group"),
         ({"most": {"group": 2}, "fixed": ("group",)}, "most: no size of 'group' is sought; there are item, rater"),

@@ -1,12 +1,14 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from measurand.auditing import components, generalizability
 from measurand.keys import KEYS
 from measurand.planning import plan, power
+from measurand.planning.assigning import assign
 from measurand.planning.findings import layout_pays, target_reachable
 from measurand.planning.measured import measured
 from measurand.result import MeasurandError, Result
@@ -159,6 +161,65 @@ def test_cost_needed_is_the_cheapest_and_its_range_holds_it(of_good):
     assert row.low <= row.estimate <= row.high
 
 
+def test_no_draw_within_the_range_costs_more_than_a_panel_that_is_sure(good):
+    for target in (0.6, 0.7, 0.8):
+        result = plan(good, target=target, **COSTS, **SMALL)
+        sure = cheapest(result, "anova", "lower_limit")
+        for row in result.select("plan", "cost_needed", {"estimator": "anova"}):
+            of_layout = [one.high for one in sure if row.keys.get("layout", "") in ("", one.keys["layout"])]
+            assert row.high <= min(of_layout, default=math.inf) * (1 + 1e-12)
+
+
+def test_a_rotating_panel_that_is_planned_can_be_drawn(good):
+    """Few judgements by many raters: items that no two share would be cheapest, and could compare nobody."""
+    cheap = {"cost_rater": 0.0, "cost_item": 5.0, "cost_judgement": 1.0}
+    result = plan(good, target=0.3, layouts=("rotating",), **cheap, **SMALL)
+    designs = [row.keys for row in result.select("plan", "cost") if "at_items_per_rater" in row.keys]
+    designs = [keys for keys in designs if keys["layout"] == "rotating"]
+    assert len(designs) > 5
+    for keys in designs:
+        assert keys["at_items_per_rater"] >= 2
+        per_item = keys["at_raters"] * keys["at_items_per_rater"] // keys["at_items"]
+        stratum = np.zeros(keys["at_items"], dtype=np.int64)
+        _, overlap = assign(
+            keys["at_items"], keys["at_raters"], per_item, stratum=stratum, rng=np.random.default_rng(1)
+        )
+        assert overlap.is_connected
+
+
+def better_with(rows, raters, each):
+    """Return the finding if the best layout for the same cost had so many raters with so many items each."""
+    changed = [
+        replace(row, estimate=1e-6, keys=dict(row.keys) | {"at_raters": raters, "at_items_per_rater": each})
+        if row.statistic == "error_variance" and row.keys["basis"] == "same_cost" and row.keys["layout"] == "crossed"
+        else row
+        for row in rows
+    ]
+    return layout_pays(changed, "")
+
+
+def test_what_pays_is_told_in_the_direction_in_which_it_lies(of_good):
+    fewer, more, same = (better_with(of_good["plan"], *sizes) for sizes in ((2, 149), (20, 9), (8, 30)))
+    assert fewer.remedy.startswith("Give the judgements to fewer raters, each with more items; ")
+    assert "take 6 of them at least (`panel-size` of the audit)" in fewer.remedy
+    assert more.remedy.startswith("Spread the judgements over more raters, each with fewer items; ")
+    assert "panel-size" not in more.remedy
+    assert same.remedy.startswith("Keep the number of raters, and have each item rated by fewer of them")
+
+
+def test_a_nested_panel_says_what_it_gives_up(good):
+    result = plan(good, target=0.7, layouts=("nested",), **COSTS, **SMALL)
+    assert "A nested panel gives no G again" in finding(result, "target-reachable").statement
+    (row, *_) = result.select("plan", "g", {"basis": "estimate", "layout": "nested"})
+    assert "cannot be estimated again" in row.note
+
+
+@pytest.mark.parametrize("costs", [{"cost_rater": 1e306}, {"cost_item": 1e-300}, {"cost_judgement": 1e308}])
+def test_prices_beyond_all_measure_are_refused(good, costs):
+    with pytest.raises(MeasurandError, match="give 0, or a number from 1e-06 to"):
+        plan(good, **costs)
+
+
 def test_nothing_on_the_front_is_both_dearer_and_worse(of_good):
     front = {"basis": "front", "estimator": "anova"}
     costs = [row.estimate for row in of_good.select("plan", "cost", front)]
@@ -179,7 +240,7 @@ def test_for_the_same_cost_nothing_costs_more_than_the_panel(of_good):
 def test_no_layout_does_where_the_systems_do_not_differ_and_the_plug_in_would_promise_it(of_paper):
     for layout in ("crossed", "rotating", "nested"):
         (row,) = of_paper.select("plan", "cost", {"estimator": "anova", "basis": "estimate", "layout": layout})
-        assert row.undefined.startswith(f"no {layout} layout does: the system variance is estimated at −0.00997")
+        assert row.undefined.startswith("no panel does: the system variance is estimated at −0.00997")
         (needed,) = of_paper.select("plan", "cost_needed", {"estimator": "anova", "layout": layout})
         assert needed.estimate == math.inf
         assert 0 < needed.low < math.inf
@@ -206,10 +267,10 @@ def test_the_papers_judgements_would_have_bought_less_error_from_more_raters(pap
 def test_a_bound_that_is_too_tight_says_what_is_reached_within_it(good):
     result = plan(good, target=0.99, most_raters=3, most_items=10, draws=1000)
     (row,) = result.select("plan", "cost", {"estimator": "anova", "basis": "estimate", "layout": "crossed"})
-    assert row.undefined.startswith("no crossed layout does: within 3 raters and 10 items G is at most 0.")
+    assert row.undefined.startswith("no panel of this layout does: within 3 raters and 10 items G is at most 0.")
     result = plan(good, most_raters=2, most_items=10, layouts=("rotating",), draws=1000)
     (row,) = result.select("plan", "cost", {"estimator": "anova", "basis": "estimate"})
-    assert row.undefined == "no rotating layout lies within 2 raters and 10 items"
+    assert row.undefined == "no panel of this layout lies within 2 raters and 10 items"
 
 
 def test_phi_costs_at_least_what_g_does(good, of_good):

@@ -4,11 +4,16 @@ import pytest
 
 from measurand.auditing import pairs
 from measurand.keys import KEYS
-from measurand.planning import power
+from measurand.planning import plan, power
+from measurand.planning.assigning import assign
+from measurand.planning.designs import Design
 from measurand.result import MeasurandError
 from measurand.simulate import simulate_panel
-from measurand.stats.inference import t_p
+from measurand.stats.inference import t_p, t_test
+from measurand.stats.layouts import error_df, error_variance
+from measurand.stats.power import detectable
 
+CHANNEL = {"rater": "system:rater", "item": "item:system", "cell": "residual"}
 COSTS = {"cost_rater": 20.0, "cost_item": 1.0, "cost_judgement": 0.1}
 
 
@@ -51,7 +56,7 @@ def test_what_finding_a_difference_takes_finds_it(of_paper):
     *costs, nested = of_paper.select("power", "cost")
     assert [row.estimate for row in costs] == sorted(row.estimate for row in costs)
     # 2 (.0905 + .6364) / (.1 / 2.802)² is more than two thousand items of their own.
-    assert nested.undefined == "no nested layout within 200 raters and 2,000 items finds it with this power"
+    assert nested.undefined == "no panel of this layout within 200 raters and 2,000 items finds it with this power"
     (finding,) = of_paper.findings
     assert finding.verdict == "warn"
     assert finding.remedy.startswith("It would take rotating, ")
@@ -89,7 +94,7 @@ def test_power_is_what_a_simulated_test_finds():
 def test_without_a_difference_the_leaderboard_is_the_measure(paper, good):
     (of_paper,) = power(paper, draws=1000).findings
     assert of_paper.verdict == "fail"
-    assert "the whole leaderboard spans 0.34" in of_paper.statement
+    assert "Not even the observed means, errors and all, lie so far apart: 0.342 at most" in of_paper.statement
     (of_good,) = power(good, draws=1000).findings
     assert of_good.verdict == "pass"
 
@@ -98,8 +103,88 @@ def test_a_difference_that_nothing_within_bounds_finds_fails_and_one_that_the_pa
     result = power(good, difference=0.01, most_raters=5, most_items=20, draws=1000)
     assert result.findings[0].verdict == "fail"
     for row in result.select("power", "cost"):
-        assert row.undefined.endswith("layout within 5 raters and 20 items finds it with this power")
+        assert row.undefined.endswith("this layout within 5 raters and 20 items finds it with this power")
     assert power(good, difference=2.0, draws=1000).findings[0].verdict == "pass"
+
+
+def test_many_systems_that_do_not_differ_are_not_found_to_for_all_their_spread():
+    parts = {"item": 0.3, "rater": 0.5, "item:system": 0.1, "item:rater": 0.4, "system:rater": 0.05, "residual": 0.6}
+    would_pass = []
+    for seed in range(4):
+        table = simulate_panel(n_items=60, n_systems=40, n_raters=10, components=parts, seed=seed).ratings
+        result = power(table, draws=200)
+        least = result.value("power", "smallest_difference", {"unit": "item+rater"})
+        would_pass.append(least <= result.value("power", "span_of_systems"))
+        (found,) = result.findings
+        assert found.verdict in ("undetermined", "fail")
+        (true,) = result.select("power", "true_span_of_systems")
+        assert true.undefined or true.estimate < least
+    # The observed span, which grows with the number of systems, says otherwise.
+    assert any(would_pass)
+
+
+def test_with_these_very_raters_the_degrees_of_freedom_are_those_of_the_paired_test():
+    parts = {"item": 0.3, "system": 0.4, "rater": 0.2, "item:system": 0.1, "residual": 0.6}
+    table = simulate_panel(n_items=5, n_systems=8, n_raters=3, components=parts, seed=1).ratings
+    (row,) = power(table, draws=200).select("power", "smallest_difference", {"unit": "item"})
+    (test, *_) = pairs(table).select("pairs", "difference", {"unit": "item"})
+    assert row.df2 == test.df2 == 4
+
+
+@pytest.mark.parametrize(("layout", "n_raters"), [("nested", 4), ("rotating", 6)])
+def test_a_planned_panel_has_the_power_that_the_audits_test_then_has(layout, n_raters):
+    truth = {"system:rater": 0.1, "item:system": 0.1, "residual": 0.6}
+    errors = {name: np.array(truth[one]) for name, one in CHANNEL.items()}
+    per_item, n_items, n_systems = {"nested": 1, "rotating": 2}[layout], 24, 4
+    design = Design(layout, n_raters, n_items, per_item)
+    df = float(error_df(errors, n_systems=n_systems, n_items=n_items, n_raters=n_raters, per_item=per_item))
+    error = float(error_variance(errors, design.numbers))
+    difference = float(detectable(df, power=0.8, alpha=0.05)) * np.sqrt(2 * error)
+    rng = np.random.default_rng(7)
+    raters, _ = assign(n_items, n_raters, per_item, stratum=np.zeros(n_items, dtype=np.int64), rng=rng)
+    unit = "rater" if layout == "nested" else "item+rater"
+    hits = []
+    for _ in range({"nested": 400, "rotating": 60}[layout]):
+        of_item, of_rater = rng.normal(0, 0.1**0.5, (n_items, n_systems)), rng.normal(0, 0.1**0.5, (99, n_systems))
+        rows = [
+            (
+                item,
+                f"S{s}",
+                rater,
+                difference * (s == 0) + of_item[item, s] + of_rater[rater, s] + rng.normal(0, 0.6**0.5),
+            )
+            for item in range(n_items)
+            for rater in raters[item]
+            for s in range(n_systems)
+        ]
+        table = pd.DataFrame(rows, columns=["item", "system", "rater", "rating"])
+        if layout == "nested":
+            cell = table.pivot_table(index="rater", columns="system", values="rating")
+            hits.append(t_test((cell["S0"] - cell["S1"]).to_numpy()).p < 0.05)
+        else:
+            (row, *_) = pairs(table).select("pairs", "difference", {"unit": unit})
+            hits.append(row.p < 0.05)
+    assert np.mean(hits) == pytest.approx(0.8, abs=0.06 if layout == "nested" else 0.15)
+
+
+def test_what_a_nested_panel_finds_is_tested_over_its_raters(good):
+    result = power(good, difference=0.8, layouts=("nested",), draws=500)
+    (row,) = result.select("power", "power", {"layout": "nested"})
+    assert row.df2 == row.keys["at_raters"] - 1
+    assert "the only one that a nested panel allows" in row.note
+
+
+def test_an_interval_without_its_estimate_says_so():
+    parts = {"item": 0.3, "rater": 0.5, "item:system": 0.1, "item:rater": 0.4, "system:rater": 0.05, "residual": 0.6}
+    seen = 0
+    for seed in range(8):
+        table = simulate_panel(n_items=4, n_systems=2, n_raters=2, components=parts, missing=0.2, seed=seed).ratings
+        result = power(table, difference=0.3, draws=500, most_raters=4, most_items=9)
+        for row in result + plan(table, draws=500, most_raters=4, most_items=9):
+            if row.low is not None and not row.low <= row.estimate <= row.high:
+                assert "do not centre on the estimate" in row.note
+                seen += 1
+    assert seen
 
 
 def test_incomplete_panels_are_taken_as_they_were_rated():

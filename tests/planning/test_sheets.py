@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from measurand.auditing import audit
-from measurand.data import read_outputs, read_ratings
+from measurand.data import Scale, read_outputs, read_ratings
+from measurand.data.marks import Marks
 from measurand.planning import collect, design_of, draw, write_sample
 from measurand.planning.sheets import as_it_was, collected, harmless
 from measurand.result import MeasurandError
@@ -90,6 +91,90 @@ def test_blank_ratings_stay_blank_and_are_counted(folder):
     assert read_ratings(path).n_blank[""] == 2
 
 
+def test_a_sheet_that_is_blank_from_top_to_bottom_is_refused_unless_it_is_asked_for(folder):
+    with pytest.raises(MeasurandError, match=r"R1.csv, R2.csv are blank from top to bottom"):
+        collected(folder)
+    assert not (folder / "ratings.csv").exists()
+    blank = (folder / "sheets" / "R2.csv").read_bytes()
+    fill(folder)
+    (folder / "sheets" / "R2.csv").write_bytes(blank)
+    with pytest.raises(MeasurandError, match=r"R2.csv is blank from top to bottom"):
+        collected(folder)
+    _, ratings = collected(folder, blank_sheets=True)
+    assert (ratings["rating"] == "").sum() == 33
+
+
+@pytest.fixture
+def scaled(tmp_path):
+    """Return a sample that was drawn with a scale."""
+    items = pd.DataFrame({"item": [f"i{k}" for k in range(3)], "text": "x"})
+    design = design_of("crossed", n_raters=2, items_per_rater=3)
+    sample = draw(items, systems=["A", "B"], design=design, scale=Scale(1, 5, step=1))
+    write_sample(sample, tmp_path / "sample", about={})
+    return tmp_path / "sample"
+
+
+def test_ratings_that_the_scale_does_not_have_are_named_with_sheet_and_row(scaled):
+    given = {"1": "gut", "2": "6", "3": "k.A.", "4": ""}
+    fill(scaled, lambda row: given.get(row["position"], "5") if row["rater"] == "R2" else "3")
+    with pytest.raises(MeasurandError) as refused:
+        collected(scaled)
+    assert str(refused.value).startswith(
+        "3 ratings that this sample does not permit: R2.csv, data row 1, rating: 'gut'"
+    )
+    assert "R2.csv, data row 2, rating: 6 is outside the scale 1 to 5 in steps of 1" in str(refused.value)
+    assert not (scaled / "ratings.csv").exists()
+    fill(scaled, lambda row: "k.A." if row["position"] == "3" else "4")
+    assert (collect(scaled, Marks(missing=["k.A."]))["rating"] == "").sum() == 2
+
+
+def test_raters_can_read_how_to_fill_in_a_sheet(scaled):
+    text = (scaled / "README.txt").read_text(encoding="utf-8")
+    assert "1 to 5 in steps of 1" in text
+    assert "a blank is a missing rating, never a 0" in text
+    assert "A" not in [word.strip(",.") for word in text.split()]
+
+
+def test_another_raters_sheet_is_told(folder):
+    fill(folder)
+    one, other = (folder / "sheets" / name for name in ("R1.csv", "R2.csv"))
+    one.write_bytes(other.read_bytes())
+    with pytest.raises(MeasurandError, match="data row 1 is of the sheet of 'R2', and this is the place of 'R1'"):
+        collect(folder)
+
+
+def test_empty_rows_and_capitals_in_headers_are_no_fault(folder):
+    fill(folder)
+    before = collect(folder)
+    blank = ["" for _ in range(9)]
+    changed(
+        folder,
+        lambda s: pd.concat([s, pd.DataFrame([blank[: s.shape[1]]] * 2, columns=s.columns)]).rename(columns=str.title),
+    )
+    assert collect(folder).equals(before)
+
+
+def test_two_columns_that_could_be_the_ratings_are_refused(folder):
+    fill(folder)
+    changed(folder, lambda s: s.rename(columns={"rating": "Rating"}).assign(RATING="9"))
+    with pytest.raises(MeasurandError, match="columns 'Rating', 'RATING' may all be 'rating'"):
+        collect(folder)
+    changed(folder, lambda s: s.rename(columns={"Rating": "rating", "RATING": "rating "}))
+    with pytest.raises(MeasurandError, match="columns 'rating', 'rating ' may all be 'rating'"):
+        collect(folder)
+
+
+@pytest.mark.parametrize(
+    "change", [{"files": None}, {"files": {}}, {"criteria": "rating"}, {"criteria": [1]}, {"scales": []}]
+)
+def test_a_protocol_that_is_not_whole_is_refused(folder, change):
+    path = folder / "protocol.json"
+    document = json.loads(path.read_text(encoding="utf-8")) | change
+    path.write_text(json.dumps({name: value for name, value in document.items() if value is not None}))
+    with pytest.raises(MeasurandError, match="is not whole"):
+        collect(folder)
+
+
 def test_criteria_come_back_as_rows(tmp_path):
     out = tmp_path / "sample"
     write_sample(hostile_sample(["fluency", "=tone"]), out, about={})
@@ -163,7 +248,7 @@ def test_nothing_is_ever_overwritten(folder, tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(MeasurandError, match="never takes another's place"):
         write_sample(hostile_sample(), tmp_path / "file", about={})
-    collected(folder)
+    collected(folder, blank_sheets=True)
     with pytest.raises(MeasurandError, match="is not overwritten"):
         collected(folder)
     assert {path: path.read_bytes() for path in before} == before
@@ -181,6 +266,6 @@ def test_the_protocol_has_the_hash_of_every_file(folder):
     import hashlib
 
     files = json.loads((folder / "protocol.json").read_text(encoding="utf-8"))["files"]
-    assert set(files) == {"key.csv", "sheets/R1.csv", "sheets/R2.csv"}
+    assert set(files) == {"key.csv", "README.txt", "sheets/R1.csv", "sheets/R2.csv"}
     for name, digest in files.items():
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest

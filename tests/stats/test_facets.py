@@ -144,6 +144,7 @@ def test_formulas_read_as_they_are_written():
         ("system x item x item", "the facet 'item' occurs twice"),
         ("system x (rater:)", "is no facet and no chain"),
         ("system x 3", "'3' is no facet"),
+        ("system x item x (rater:residual)", "no facet can be called 'residual'"),
         ("system x item=2", "is no facet"),
     ],
 )
@@ -160,6 +161,7 @@ def test_what_is_no_formula_is_refused(text, said):
         ({"item": 2, "rater": 2, "group": 2}, "model", (), "no facet 'model'"),
         ({"item": 2, "rater": 2, "group": 2}, "rater", (), "the object 'rater' is nested in others"),
         ({"item": 2, "rater": 2, "group": 2}, "system", ("system",), "'system' is the object"),
+        ({"item": 2, "rater": 2, "group": 2}, "system", ("rater",), "fix 'group' as well, or neither"),
     ],
 )
 def test_what_makes_no_projection_is_refused(sizes, object_, fixed, said):

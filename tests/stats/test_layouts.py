@@ -165,7 +165,16 @@ def test_degrees_of_freedom_are_those_of_the_quasi_f_where_crossed():
 def test_degrees_of_freedom_are_those_of_the_raters_where_each_has_items_of_their_own(n_raters, each, n_systems):
     errors = channels(arrays(PAPER), absolute=False)
     found = error_df(errors, n_systems=n_systems, n_items=n_raters * each, n_raters=n_raters, per_item=1)
-    assert float(found) == pytest.approx((n_systems - 1) * (n_raters - 1))
+    assert float(found) == n_raters - 1
+
+
+def test_no_error_fits_into_no_room_and_some_does_not():
+    errors = {name: np.array(0.0) for name in ("rater", "item", "cell")} | {"rater": np.array(0.5)}
+    # At a target of .5 the room is the system variance, all of which one rater takes.
+    sizes = {"target": 0.5, "n_raters": 1, "per_item": 1}
+    assert items_needed(np.array(0.5), errors, **sizes) == 1
+    assert items_needed(np.array(0.5), errors | {"cell": np.array(0.1)}, **sizes) == np.inf
+    assert items_needed(np.array(0.0), errors | {"rater": np.array(0.0)}, **sizes) == np.inf
 
 
 def test_degrees_of_freedom_of_a_nested_layout_give_the_t_test_its_level():

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from measurand.result import MeasurandError
-from measurand.stats.inference import IntArray
+from measurand.stats.inference import FloatArray, IntArray
 
 #: Exchanges that are tried for each place in the plan until all pairs meet equally often, and in all.
 _TRIES: Final = 400
@@ -24,6 +25,28 @@ class Overlap(NamedTuple):
     fewest: int
     most: int
     is_connected: bool
+
+
+def connecting(n_raters: npt.ArrayLike, per_item: npt.ArrayLike) -> FloatArray:
+    """Return the fewest items that can connect raters if each item has some of them, and everybody rates as many.
+
+    Parameters
+    ----------
+    n_raters, per_item : array_like
+        Raters, and those of each item, two at least.
+
+    Notes
+    -----
+    An item joins k raters to one part: I (k - 1) >= n - 1. Where everybody rates as many items that is the same as two
+    items for each rater, so that then a rating can also be told from what its item, and its rater, do to a system.
+
+    Examples
+    --------
+    >>> connecting([7, 6, 4], [3, 2, 4]).tolist()
+    [3.0, 5.0, 1.0]
+    """
+    raters, k = (np.asarray(x, dtype=float) for x in (n_raters, per_item))
+    return np.asarray(np.ceil((raters - 1) / np.maximum(k - 1, 1)))
 
 
 def assign(
@@ -79,8 +102,8 @@ def assign(
         return np.tile(np.arange(n_raters), (n_items, 1)), Overlap(n_items, n_items, is_connected=True)
     plan = _Plan(n_raters, per_item, stratum, rng)
     if per_item > 1:
-        if n_items * (per_item - 1) < n_raters - 1:
-            least = -(-(n_raters - 1) // (per_item - 1))
+        least = int(connecting(n_raters, per_item))
+        if n_items < least:
             raise MeasurandError(
                 f"{n_items} items with {per_item} raters each cannot connect {n_raters} raters, so that their ratings "
                 f"could not be compared; that takes {least} items: give each rater more of them"

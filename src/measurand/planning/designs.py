@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from measurand.planning.assigning import connecting
 from measurand.result import MeasurandError, show_number
 from measurand.stats.inference import FloatArray, without_dust
 from measurand.stats.layouts import error_df, error_variance, fitting, items_needed, rounded_up
@@ -133,17 +134,28 @@ def own_items(each: int) -> str:
 
 
 class Choices(NamedTuple):
-    """The designs of one layout apart from their numbers of items, which are multiples of `step`, `most` at most."""
+    """The designs of one layout apart from their numbers of items, multiples of `step` from `least` to `most`.
+
+    `least` is what a panel needs for an audit, and in a rotating layout what connects its raters; no multiple may lie
+    between it and `most`.
+    """
 
     layout: str
     n_raters: FloatArray
     per_item: FloatArray
     step: FloatArray
+    least: FloatArray
     most: FloatArray
 
     def of(self, chosen: npt.NDArray[np.bool_] | npt.NDArray[np.intp] | slice) -> Choices:
         """Return some of them."""
-        return Choices(self.layout, self.n_raters[chosen], self.per_item[chosen], self.step[chosen], self.most[chosen])
+        sizes = (self.n_raters, self.per_item, self.step, self.least, self.most)
+        return Choices(self.layout, *(one[chosen] for one in sizes))
+
+    @property
+    def is_there(self) -> npt.NDArray[np.bool_]:
+        """Whether there is any number of items that each may have."""
+        return np.asarray(self.least <= self.most)
 
     def numbers(self, n_items: FloatArray) -> dict[str, FloatArray]:
         """Return the effective numbers of the channels at given numbers of items."""
@@ -176,7 +188,11 @@ def choices(layout: str, bounds: Bounds) -> Choices:
     most = np.floor(bounds.items / step)
     if math.isfinite(bounds.items_per_rater):
         most = np.minimum(most, bounds.items_per_rater // (step * per_item // all_raters))
-    return Choices(layout, all_raters.astype(float), per_item.astype(float), step.astype(float), most * step)
+    least = np.full(len(step), float(FEWEST))
+    if layout == "rotating":
+        least = np.maximum(least, connecting(all_raters, per_item))
+    least = np.ceil(least / step) * step
+    return Choices(layout, all_raters.astype(float), per_item.astype(float), step.astype(float), least, most * step)
 
 
 def cheapest(here: Choices, n_items: FloatArray, errors: Mapping[str, FloatArray], *, costs: Costs) -> Design | None:
@@ -193,7 +209,7 @@ def cheapest(here: Choices, n_items: FloatArray, errors: Mapping[str, FloatArray
     costs : Costs
         What is minimised.
     """
-    items = np.maximum(n_items, FEWEST)
+    items = np.maximum(n_items, here.least)
     at = np.flatnonzero(items <= here.most)
     if at.size == 0:
         return None
@@ -216,7 +232,7 @@ def affordable(here: Choices, errors: Mapping[str, FloatArray], *, budget: float
     """Return the design of the least error that costs no more than a budget, None where there is none."""
     left = np.maximum(budget - costs.rater * here.n_raters, 0.0) / costs.of_item(here.per_item)
     items = np.minimum(np.floor(left * (1 + 1e-12) / here.step) * here.step, here.most)
-    at = np.flatnonzero(items >= FEWEST)
+    at = np.flatnonzero(items >= here.least)
     if at.size == 0:
         return None
     kept, items = here.of(at), items[at]
@@ -250,7 +266,7 @@ def finding_difference(
         What is minimised.
     """
     a, b = errors["rater"] / here.n_raters, errors["item"] + errors["cell"] / here.per_item
-    least = np.ceil(FEWEST / here.step) * here.step
+    least = here.least
 
     def fits(items: FloatArray) -> npt.NDArray[np.bool_]:
         error = np.sqrt(2 * error_variance(errors, here.numbers(items)))
@@ -275,6 +291,23 @@ def finding_difference(
     return cheapest(here, np.where(fits(items), items, np.inf), errors, costs=costs)
 
 
+def check_price(name: str, value: float) -> None:
+    """Refuse a price that is none, or one with which sums of prices would lose their digits.
+
+    Raises
+    ------
+    MeasurandError
+        Saying what was given and what is allowed.
+    """
+    if not (math.isfinite(value) and value >= 0):
+        raise MeasurandError(f"the cost of {name} is {value:g}; give a number of 0 or more")
+    if value and not LEAST_PRICE <= value <= MOST_PRICE:
+        raise MeasurandError(
+            f"the cost of {name} is {value:g}; give 0, or a number from {LEAST_PRICE:g} to {MOST_PRICE:g}, in another "
+            "unit of money if need be"
+        )
+
+
 def checked(costs: Costs, layouts: Sequence[str], bounds: Bounds) -> None:
     """Refuse costs, layouts and bounds with which nothing can be planned.
 
@@ -284,8 +317,7 @@ def checked(costs: Costs, layouts: Sequence[str], bounds: Bounds) -> None:
         Saying what was given and what is allowed.
     """
     for name, value in (("a rater", costs.rater), ("an item", costs.item), ("a judgement", costs.judgement)):
-        if not (math.isfinite(value) and value >= 0):
-            raise MeasurandError(f"the cost of {name} is {value:g}; give a number of 0 or more")
+        check_price(name, value)
     if costs.item + costs.judgement == 0:
         raise MeasurandError(
             "items and judgements cost nothing, so that as many as there are would be had; give a cost of an item or "
@@ -307,5 +339,8 @@ def checked(costs: Costs, layouts: Sequence[str], bounds: Bounds) -> None:
         raise MeasurandError(f"at most {bounds.raters:,} raters; designs are tried up to {MOST_RATERS:,}")
 
 
+#: Prices between which those of raters, items and judgements lie.
+LEAST_PRICE: Final = 1e-6
+MOST_PRICE: Final = 1e9
 #: Raters up to which every number of them, and of raters for an item, is tried.
 MOST_RATERS: Final = 1_000

@@ -11,8 +11,10 @@ import pandas as pd
 
 from measurand.data.items import read_items
 from measurand.data.outputs import Outputs
+from measurand.data.scale import Scale
 from measurand.planning.assigning import Overlap, assign
 from measurand.planning.designs import LAYOUTS, Design
+from measurand.planning.lettering import letters, places
 from measurand.planning.sampling import Drawn, stratified
 from measurand.result import MeasurandError
 from measurand.stats.inference import IntArray, stream
@@ -23,9 +25,15 @@ STRATA: Final = ("label", "language")
 #: Columns of the items, or of the outputs, that a sheet shows beside the output.
 _SHOWN: Final = ("source_text", "text", "image")
 #: Names that a column of the sheets has already.
-RESERVED: Final = ("position", "item", "code", "source", "image", "output")
-_CODES: Final = "letters drawn anew for every item, the same for all raters of it"
-_ORDER: Final = "items in an order of the rater's own, the systems of an item one after another, in random order"
+RESERVED: Final = ("position", "rater", "item", "code", "source", "image", "output", "scale")
+_CODES: Final = (
+    "letters in rows of a Latin square that was drawn, dealt to items so that on each sheet systems have each letter "
+    "about equally often; the same for all raters of an item"
+)
+_ORDER: Final = (
+    "items in a random order of the rater's own, the systems of an item one after another, in rows of Latin squares "
+    "that were drawn for the rater"
+)
 
 
 @dataclass(frozen=True)
@@ -35,8 +43,8 @@ class Sample:
     Parameters
     ----------
     sheets : mapping
-        Rater to what they fill in: columns `position`, `item`, `code` and whatever there is to see (`source`, `image`,
-        `output`), then a blank column for each criterion, or `rating`.
+        Rater to what they fill in: columns `position`, `rater`, `item`, `code` and whatever there is to see (`source`,
+        `image`, `output`), the `scale` if it was said, then a blank column for each criterion, or `rating`.
     key : pandas.DataFrame
         Columns `rater`, `position`, `item`, `code`, `system`: what the letters stand for.
     protocol : mapping
@@ -103,6 +111,7 @@ def draw(
     outputs: Outputs | None = None,
     leave_out: Collection[str] = (),
     criteria: Sequence[str] = (),
+    scale: Scale | Mapping[str, Scale] | None = None,
     most_per_rater: int | None = None,
     seed: int = 0,
 ) -> Sample:
@@ -123,6 +132,9 @@ def draw(
         Items that are not drawn, such as those rated before.
     criteria : sequence of str
         What is graded; each has a column of its own. None: one column, `rating`.
+    scale : Scale, mapping or None
+        Permitted ratings, of all criteria or by criterion; raters are told, and `measurand.planning.collect` checks
+        what comes back. None: any.
     most_per_rater : int or None
         Judgements that one rater can give; a sheet is never longer. None for any number.
     seed : int
@@ -131,8 +143,9 @@ def draw(
     Returns
     -------
     Sample
-        Sheets, key and protocol. The letter of a system is drawn anew for every item, so that no rater can learn what
-        stands behind it; all raters of an item see the same letters, so that they can be talked about.
+        Sheets, key and protocol. The letters of systems differ between items, so that no rater can learn what stands
+        behind one; all raters of an item see the same letters, so that they can be talked about. On a sheet each system
+        has each letter, and stands at each place among those of its item, about equally often.
 
     Raises
     ------
@@ -151,6 +164,7 @@ def draw(
     if len(names) < 2:
         raise MeasurandError(f"{len(names)} system{'' if len(names) == 1 else 's'}; a ranking needs two")
     _check_criteria(criteria)
+    scales = _scales(scale, criteria)
     _check_length(design, len(names), most_per_rater)
     table = read_items(items)
     shown = None if outputs is None else _texts(outputs, names)
@@ -168,18 +182,50 @@ def draw(
         design.n_items, design.n_raters, design.per_item, stratum=drawn.stratum, rng=stream(seed, "draw", "raters")
     )
     rows = table.iloc[chosen[drawn.position]].reset_index(drop=True)
-    letters = _letters(len(rows), len(names), seed)
+    found = letters(raters, design.n_raters, len(names), stream(seed, "draw", "codes"))
+    codes = [[_letter(number) for number in of_item] for of_item in found.tolist()]
     sheets, keys = {}, []
     for number in range(design.n_raters):
         rater = f"R{number + 1:0{len(str(design.n_raters))}d}"
         order = _order(np.flatnonzero((raters == number).any(axis=1)), len(names), seed, rater)
-        sheet, key = _sheet(rater, order, rows, names, letters, _seen(rows, outputs), shown)
+        sheet, key = _sheet(rater, order, rows, names, codes, _seen(rows, outputs), shown)
+        if told := in_words(scales):
+            sheet["scale"] = told
         for column in criteria or ["rating"]:
             sheet[column] = ""
         sheets[rater] = sheet
         keys.append(key)
     protocol = _protocol(design, names, criteria, drawn, list(kinds), overlap, left_out, seed)
+    protocol["scales"] = {name: one.to_dict() for name, one in scales.items()}
     return Sample(sheets, pd.concat(keys, ignore_index=True), protocol)
+
+
+def in_words(scales: Mapping[str, Scale]) -> str:
+    """Return the permitted ratings in words: of each criterion where they differ; blank where none were said.
+
+    Examples
+    --------
+    >>> in_words({"tone": Scale(1, 5, step=1), "style": Scale(labels=["bad", "good"])})
+    'tone: 1 to 5 in steps of 1; style: bad, good'
+    >>> in_words({"tone": Scale(1, 5), "style": Scale(1, 5)})
+    '1 to 5'
+    """
+    told = {name: one.describe() for name, one in scales.items()}
+    if len(set(told.values())) < 2:
+        return next(iter(told.values()), "")
+    return "; ".join(f"{name}: {words}" for name, words in told.items())
+
+
+def _scales(scale: Scale | Mapping[str, Scale] | None, criteria: Sequence[str]) -> dict[str, Scale]:
+    """Return the scale of each column of ratings, those alone that were said."""
+    if scale is None:
+        return {}
+    columns = list(criteria) or ["rating"]
+    by = {"": scale} if isinstance(scale, Scale) else dict(scale)
+    if unknown := [name for name in by if name and name not in columns]:
+        raise MeasurandError(f"a scale of {unknown[0]!r}, which is not graded; graded are {', '.join(columns)}")
+    found = {name: by.get(name, by.get("")) for name in columns}
+    return {name: one for name, one in found.items() if one is not None}
 
 
 def _check_criteria(criteria: Sequence[str]) -> None:
@@ -241,13 +287,6 @@ def _eligible(
     return ~rated & whole, counts
 
 
-def _letters(n_items: int, n_systems: int, seed: int) -> list[list[str]]:
-    """Return the letter of each system on each item."""
-    rng = stream(seed, "draw", "codes")
-    names = [_letter(number) for number in range(n_systems)]
-    return [[names[place] for place in rng.permutation(n_systems)] for _ in range(n_items)]
-
-
 def _letter(number: int) -> str:
     """Return A to Z, then AA, AB and so on."""
     out = ""
@@ -260,7 +299,8 @@ def _letter(number: int) -> str:
 
 def _order(items: IntArray, n_systems: int, seed: int, rater: str) -> list[tuple[int, int]]:
     rng = stream(seed, "draw", "order", rater)
-    return [(int(item), int(system)) for item in rng.permutation(items) for system in rng.permutation(n_systems)]
+    of_item = zip(rng.permutation(items).tolist(), places(len(items), n_systems, rng).tolist(), strict=True)
+    return [(item, system) for item, systems in of_item for system in systems]
 
 
 def _seen(rows: pd.DataFrame, outputs: Outputs | None) -> dict[str, list[str]]:
@@ -283,15 +323,15 @@ def _sheet(
     order: Sequence[tuple[int, int]],
     rows: pd.DataFrame,
     systems: Sequence[str],
-    letters: Sequence[Sequence[str]],
+    codes: Sequence[Sequence[str]],
     seen: Mapping[str, Sequence[str]],
     shown: Mapping[tuple[str, str], str] | None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return one rater's sheet and the key to it."""
     items = [str(rows["item"].iloc[item]) for item, _ in order]
     position = list(range(1, len(order) + 1))
-    code = [letters[item][system] for item, system in order]
-    sheet = pd.DataFrame({"position": position, "item": items})
+    code = [codes[item][system] for item, system in order]
+    sheet = pd.DataFrame({"position": position, "rater": rater, "item": items})
     for column, values in seen.items():
         sheet[column] = [values[item] for item, _ in order]
     sheet["code"] = code

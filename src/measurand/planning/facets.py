@@ -15,7 +15,7 @@ from measurand.planning.cells import read_cells
 from measurand.planning.findings import facets_reliable
 from measurand.planning.findings_sizes import sizes_reachable
 from measurand.planning.fitted import Fitted, fitted
-from measurand.planning.measured import check_confidence, check_draws
+from measurand.planning.measured import check_confidence, check_draws, off_centre
 from measurand.planning.sized import AskedSizes, limits_of, settings_of, sized_rows
 from measurand.planning.sizes import JUDGEMENT
 from measurand.result import Finding, Key, MeasurandError, Result, Row
@@ -203,9 +203,13 @@ class _Rows:
             return [Row("plan", made.keys(**own), "g", np.nan, undefined=reason)]
         rows = self._components(own)
         rows += self._coefficients(made.here, own)
+        # Sizes that were asked for twice, or that the design has, are one number each.
+        seen = {made.told(made.sizes)} if made.is_balanced else set()
         for one in at:
             sizes = self._sizes(one)
-            rows += self._coefficients(made.projected(sizes), {"at": made.told(sizes)})
+            if (told := made.told(sizes)) not in seen:
+                rows += self._coefficients(made.projected(sizes), {"at": told})
+            seen.add(told)
         rows += [self._needed(facet, target) for facet in made.random]
         return rows
 
@@ -215,8 +219,8 @@ class _Rows:
             if facet not in made.design.facets or facet == made.object_of_measurement:
                 others = ", ".join(one for one in made.design.facets if one != made.object_of_measurement)
                 raise MeasurandError(f"at: no size of {facet!r} can be asked for; there are {others}")
-            if not size >= 1:
-                raise MeasurandError(f"at: {facet}={size:g}; give a number of levels of 1 or more")
+            if not (size >= 1 and float(size).is_integer()):
+                raise MeasurandError(f"at: {facet}={size:g}; give a whole number of levels of 1 or more")
             if facet in made.fixed and size != made.sizes[facet]:
                 raise MeasurandError(
                     f"at: {facet} is fixed to its {made.sizes[facet]:g} levels, so that {size:g} cannot be had; "
@@ -227,7 +231,7 @@ class _Rows:
     def _row(self, keys: dict[str, Key], statistic: str, value: float, drawn: FloatArray, note: str = "") -> Row:
         interval = percentile_interval(drawn, confidence=self.confidence)
         ends = (interval.low, interval.high, self.confidence, self.made.method, self.unit)
-        note = joined(note, self.made.held(statistic, self.confidence))
+        note = joined(note, self.made.held(statistic, self.confidence), off_centre(value, interval.low, interval.high))
         return Row("plan", keys, statistic, value, *ends, note=note)
 
     def _both(self, function: Callable[[Mapping[str, FloatArray]], FloatArray]) -> tuple[float, FloatArray]:

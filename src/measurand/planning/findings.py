@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from measurand.planning.designs import own_items
 from measurand.result import Finding, Key, Row, Verdict, show_number
-from measurand.sentences import money, percent, price, share, short, spread_of
+from measurand.sentences import estimate_of, money, percent, price, share, short, spread_of
 
 #: Share of the error variance that the best layout for the same money must save to be worth a word.
 SAVING: Final = 0.2
 #: Times what a target costs by the estimate that being sure of it may cost before the first panel is called too small.
 SURE_TIMES: Final = 3.0
+#: Raters with whom a sign or permutation test over raters can reach .05: 2^(1 - n), two-sided.
+TESTED_RATERS: Final = 6
+#: Powers above this are told as such.
+_CERTAIN: Final = 0.999
 #: Savings below this are no better layout.
 _NOTHING: Final = 0.0005
+JUDD: Final = "Judd, Westfall & Kenny (2017), Annual Review of Psychology 68, 601-625"
 BRENNAN: Final = "Brennan (2001), Generalizability Theory, section 4.1.3"
 
 
@@ -80,7 +86,7 @@ def target_reachable(rows: Sequence[Row], criterion: str, *, target: float, of: 
             f"By the estimate {letter} {short(target)} costs {money(by_estimate[0].estimate)} "
             f"({level} range {_range_of(needed)}): {design_in_words(by_estimate[0].keys)}; but it is reached in only "
             f"{share(chance[0].estimate)} of what the first panel leaves possible, and no panel within {bounds} is "
-            "sure to reach it."
+            f"sure to reach it.{_of_nested(by_estimate[0])}{_of_few(by_estimate[0])}"
         )
         remedy = (
             "Rate a larger first panel, with more raters and systems above all, before money is spent on this: the "
@@ -146,13 +152,14 @@ def _sure(
             f". A panel cut to the true components, could they be known beforehand, would cost {_range_of(needed)} "
             f"({level} range)"
         )
+    statement = f"{statement}.{_of_nested(best)}{_of_few(best)}"
     if times > SURE_TIMES:
         remedy = (
             "Rate a larger first panel, with more raters and systems above all, before money is spent on this: the "
             "better the components are known, the less it costs to be sure."
         )
-        return answer("warn", f"{statement}.", remedy, where)
-    return answer("pass", f"{statement}.", "", where)
+        return answer("warn", statement, remedy, where)
+    return answer("pass", statement, "", where)
 
 
 def _percent(value: float | None) -> str:
@@ -204,53 +211,128 @@ def layout_pays(rows: Sequence[Row], criterion: str) -> Finding:
         letter = "G" if coefficients[0].statistic == "g" else "Phi"
         of_g = f", and {letter} from {short(coefficients[0].estimate)} to {short(coefficients[1].estimate)}"
     statement = (
-        f"For the same cost, {design_in_words(best.keys)} would bring the error variance of {what} "
-        f"from {short(own[0].estimate)} to {short(best.estimate)} ({share(saved)} less){of_g}."
+        f"For the same cost, another panel ({design_in_words(best.keys)}) would bring the error variance of {what} "
+        f"from {short(own[0].estimate)} to {short(best.estimate)} ({share(saved)} less){of_g}.{_of_nested(best)}"
     )
-    remedy = "Spread the judgements over more raters, each with fewer items; `measurand plan … --draw` deals them out."
+    remedy = f"{_direction(own[0], best)}; `measurand plan … --draw` deals them out.{_of_few(best)}"
     return Finding(name, question, "warn", statement, remedy, criterion, where, BRENNAN)
 
 
+def _direction(own: Row, best: Row) -> str:
+    """Return what to do to come from a panel to a better one for the same money."""
+    raters, better = (int(row.keys["at_raters"]) for row in (own, best))
+    before, after = (int(row.keys.get("at_items_per_rater", row.keys["at_items"])) for row in (own, best))
+    each = f"each with {'fewer' if after < before else 'as many' if after == before else 'more'} items"
+    if better > raters:
+        return f"Spread the judgements over more raters, {each}"
+    if better < raters:
+        return f"Give the judgements to fewer raters, {each}"
+    return "Keep the number of raters, and have each item rated by fewer of them, so that there are more items"
+
+
+def _of_few(design: Row) -> str:
+    """Say what a design of few raters is for, as the audit asks for more raters for another purpose."""
+    if int(design.keys["at_raters"]) >= TESTED_RATERS:
+        return ""
+    return (
+        " This is about how precise the means are; tests over raters that assume no distribution take "
+        f"{TESTED_RATERS} of them at least (`panel-size` of the audit)."
+    )
+
+
+def _of_nested(design: Row) -> str:
+    """Say what a nested design gives up."""
+    if design.keys["layout"] != "nested":
+        return ""
+    return (
+        " A nested panel gives no G again, and no test over items and raters: what items do to systems cannot be told "
+        "from the residual in it."
+    )
+
+
 def difference_detectable(rows: Sequence[Row], criterion: str, *, difference: float | None, target: float) -> Finding:
-    """Return whether the panel finds a difference; without one asked for, one as large as its whole leaderboard."""
+    """Return whether the panel finds a difference; without one asked for, one as large as its best and worst lie apart.
+
+    What lies apart are true systems: the expected range of so many by the unbiased system variance. Observed means lie
+    further apart the more there are of them, whether systems differ or not. Where that variance is estimated at 0 or
+    less the answer is no if not even the observed means lie so far apart, and undetermined otherwise.
+    """
     name = "difference-detectable"
     question = (
         f"Could this panel find a difference of {short(difference)} between two systems?"
         if difference is not None
         else "Could this panel find a difference as large as that between its best and its worst system?"
     )
-    source = "Judd, Westfall & Kenny (2017), Annual Review of Psychology 68, 601-625"
     smallest = pick(rows, "smallest_difference", {"unit": "item+rater"})
     if not smallest or smallest[0].undefined:
         reason = smallest[0].undefined if smallest else "the numbers that it needs are missing"
         verdict: Verdict = "not_applicable" if reason.startswith("no systems") else "undetermined"
-        return Finding(name, question, verdict, f"Not determined: {reason}.", "", criterion, [], source)
+        return Finding(name, question, verdict, f"Not determined: {reason}.", "", criterion, [], JUDD)
     least = smallest[0]
     size = (
-        f"The smallest difference that it finds with {percent(target)} power is {short(least.estimate)} "
+        f"The smallest difference that it finds with {percent(target)} power is {estimate_of(least)} "
         f"({spread_of(least)}), items and raters being random"
     )
     by_item = pick(rows, "smallest_difference", {"unit": "item"})
-    aside = f"; with these very raters it is {short(by_item[0].estimate)}" if by_item else ""
+    aside = f"; with these very raters it is {estimate_of(by_item[0])}" if by_item else ""
     if difference is None:
-        span = pick(rows, "span_of_systems", {})[0]
-        verdict = "pass" if least.estimate <= span.estimate else "fail"
-        statement = f"{size}{aside}; the whole leaderboard spans {short(span.estimate)}."
-        remedy = "" if verdict == "pass" else "Ask for what it would take: `measurand plan … --difference D`."
-        where = [row.reference() for row in (least, span, *by_item)]
-        return Finding(name, question, verdict, statement, remedy, criterion, where, source)
+        return _of_leaderboard(rows, Finding(name, question, "undetermined", f"{size}{aside}", "", criterion, [], JUDD))
     power = pick(rows, "power", {"unit": "item+rater", "layout": "as_rated"})[0]
     designs = [row for row in pick(rows, "cost", {"difference": difference}) if not row.undefined]
     designs.sort(key=lambda row: row.estimate)
-    statement = f"It finds it with a power of {short(power.estimate)} ({spread_of(power)}). {size}{aside}."
+    found = "" if power.undefined else f"It finds it with a power {_of_power(power)}. "
+    statement = f"{found}{size}{aside}."
     where = [row.reference() for row in (power, least, *by_item, *designs[:1])]
-    if power.estimate >= target:
-        return Finding(name, question, "pass", statement, "", criterion, where, source)
+    if power.estimate >= target or power.undefined:
+        return Finding(name, question, "pass", statement, "", criterion, where, JUDD)
     if designs:
-        remedy = f"It would take {design_in_words(designs[0].keys)}, at a cost of {money(designs[0].estimate)}."
-        return Finding(name, question, "warn", statement, remedy, criterion, where, source)
+        remedy = (
+            f"It would take {design_in_words(designs[0].keys)}, at a cost of {money(designs[0].estimate)}."
+            f"{_of_nested(designs[0])}"
+        )
+        return Finding(name, question, "warn", statement, remedy, criterion, where, JUDD)
     remedy = "No layout within the bounds finds it: allow for more raters and items, or look for larger differences."
-    return Finding(name, question, "fail", statement, remedy, criterion, where, source)
+    return Finding(name, question, "fail", statement, remedy, criterion, where, JUDD)
+
+
+def _of_power(power: Row) -> str:
+    """Return a power in words; what is next to certain is not called 1."""
+    if power.estimate > _CERTAIN:
+        return f"above {short(_CERTAIN)}"
+    return f"of {estimate_of(power)} ({spread_of(power)})"
+
+
+def _of_leaderboard(rows: Sequence[Row], known: Finding) -> Finding:
+    """Return whether a panel finds a difference as large as its best and worst system truly lie apart."""
+    (least,) = pick(rows, "smallest_difference", {"unit": "item+rater"})
+    (true,), (observed,) = (pick(rows, name, {}) for name in ("true_span_of_systems", "span_of_systems"))
+    by_item = pick(rows, "smallest_difference", {"unit": "item"})
+    where = [row.reference() for row in (least, true, observed, *by_item)]
+    remedy = "Ask for what it would take: `measurand plan … --difference D`."
+    if not true.undefined:
+        is_found = least.estimate <= true.estimate
+        statement = (
+            f"{known.statement}. By the estimate the best and the worst system lie {estimate_of(true)} apart "
+            f"({spread_of(true)}); their observed means, errors and all, {short(observed.estimate)}."
+        )
+        return replace(
+            known,
+            verdict="pass" if is_found else "fail",
+            statement=statement,
+            remedy="" if is_found else remedy,
+            rows=where,
+        )
+    if least.estimate > observed.estimate:
+        statement = (
+            f"{known.statement}. Not even the observed means, errors and all, lie so far apart: "
+            f"{short(observed.estimate)} at most; {true.undefined}."
+        )
+        return replace(known, verdict="fail", statement=statement, remedy=remedy, rows=where)
+    statement = (
+        f"{known.statement}. The observed means lie up to {short(observed.estimate)} apart, which errors alone may do: "
+        f"{true.undefined}."
+    )
+    return replace(known, statement=statement, remedy=remedy, rows=where)
 
 
 def facets_reliable(rows: Sequence[Row], criterion: str, *, target: float) -> Finding:
@@ -261,7 +343,7 @@ def facets_reliable(rows: Sequence[Row], criterion: str, *, target: float) -> Fi
         return Finding(name, question, "undetermined", f"Not determined: {g.undefined}.", "", criterion, [], BRENNAN)
     shares = sorted((row for row in rows if row.statistic == "error_share"), key=lambda row: -row.estimate)
     needed = sorted(pick(rows, "levels_needed", {}), key=lambda row: row.estimate)
-    statement = f"G is {short(g.estimate)} ({spread_of(g)}) at {g.keys['at']}"
+    statement = f"G is {estimate_of(g)} ({spread_of(g)}) at {g.keys['at']}"
     if rated := pick(rows, "share_rated", {}):
         statement += f", effective numbers where {share(rated[0].estimate)} of the cells are rated"
     if shares:
@@ -271,7 +353,7 @@ def facets_reliable(rows: Sequence[Row], criterion: str, *, target: float) -> Fi
     if verdict != "pass":
         enough = [row for row in needed if not math.isinf(row.estimate) and row.estimate > 1]
         ways = [
-            f"{short(row.estimate)} levels of {row.keys['component']} ({spread_of(row)})"
+            f"{estimate_of(row)} levels of {row.keys['component']} ({spread_of(row)})"
             for row in enough
             if row.estimate > _size(g, str(row.keys["component"]))
         ]

@@ -31,6 +31,13 @@ PLUGIN_NOTE: Final = (
     "no interval: the plug-in takes the observed spread of system means for the true one, error and all; see the "
     "unbiased estimator"
 )
+#: Why an interval need not hold its estimate, in the words of `measurand.auditing.components`.
+_OFF_CENTRE: Final = "the pivots do not centre on the estimate, in which negative components count as 0"
+
+
+def off_centre(value: float, low: float, high: float) -> str:
+    """Return what must be said of an interval without its estimate; blank where it holds it."""
+    return "" if low <= value <= high else _OFF_CENTRE
 
 
 @dataclass(frozen=True)

@@ -82,8 +82,10 @@ def plan(
     drawing as its range, ``lower_limit`` is the cheapest design whose probability exceeds the level by as much, and the
     range of its cost runs from that of the cheapest design whose probability exceeds the level less two standard errors
     to its own. It ends at infinity where no design exceeds the level by two of them; the design is then the cheapest
-    that exceeds it at all. The range of `cost_needed` is over `searched_draws`, for each of which all numbers of raters
-    are tried, and of raters for an item every number up to 20 and every tenth part more above.
+    that exceeds it at all. The interval of `cost_needed` is over `searched_draws`, for each of which all numbers of
+    raters are tried, and of raters for an item every number up to 20 and every tenth part more above. It ends at the
+    price of the ``lower_limit`` design at the latest, which does in all draws within it. Rotating designs have two
+    items for a rater at least, which connect all raters.
 
     References
     ----------

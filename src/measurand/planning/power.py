@@ -13,16 +13,19 @@ from measurand.data.panel import Panel
 from measurand.data.ratings import Ratings
 from measurand.planning.designs import LAYOUTS, Bounds, Costs, Design, checked, choices, finding_difference
 from measurand.planning.findings import difference_detectable
-from measurand.planning.measured import Measured, check_confidence, measured
+from measurand.planning.measured import UNIT, Measured, check_confidence, measured, off_centre
 from measurand.planning.plan import MOST_ITEMS, MOST_RATERS
 from measurand.result import Finding, Key, MeasurandError, Result, Row
+from measurand.sentences import joined, short
 from measurand.stats.inference import FloatArray, Interval, percentile_interval
 from measurand.stats.layouts import error_df, error_variance
-from measurand.stats.power import detectable, power_of
+from measurand.stats.power import detectable, expected_range, power_of
 
 #: Units of the as-rated rows: what is drawn anew when the comparison is made again.
 UNITS: Final = ("item+rater", "item")
 _ONE_PAIR: Final = "one comparison that was named beforehand, at its own level; not the largest of all differences"
+_NORMAL_SYSTEMS: Final = "the expected range of so many systems with the unbiased system variance, as if normal"
+_NESTED: Final = "by the t test over the raters' own differences, the only one that a nested panel allows"
 _DF_NOTE: Final = "degrees of freedom taken as known"
 
 
@@ -76,7 +79,8 @@ def power(
         and `smallest_difference`, with `power` where a difference is given: unit ``item+rater`` where items and raters
         are drawn anew, ``item`` where the raters are these very ones. Errors are pooled over systems. For a difference,
         of each layout the cheapest design that finds it with the target's power (`cost`, `n_judgements`, `power`).
-        `span_of_systems` is the largest difference between two system means. Finding `difference-detectable`.
+        `span_of_systems` is the largest difference between two system means, errors and all; `true_span_of_systems` the
+        expected one without errors, d₂ √σ²_s. Finding `difference-detectable`.
 
     Raises
     ------
@@ -85,9 +89,9 @@ def power(
 
     Notes
     -----
-    The standard error is √(2 σ²(δ)), its degrees of freedom are those of `measurand.stats.layouts.error_df`, power is
-    that of the noncentral t distribution. Intervals come from the draws of the components, the degrees of freedom taken
-    as known.
+    The standard error is √(2 σ²(δ)). Its degrees of freedom are those of `measurand.stats.layouts.error_df`, and of
+    unit ``item`` those of the paired t over the items that two systems share. Power is that of the noncentral t
+    distribution. Intervals come from the draws of the components, the degrees of freedom taken as known.
 
     References
     ----------
@@ -151,6 +155,7 @@ def _of_panel(about: Measured, asked: _Asked) -> list[Row]:
     means = np.bincount(panel.system, weights=panel.rating) / np.bincount(panel.system)
     note = "no interval: the largest difference between two observed means, errors and all"
     rows = [Row("power", keys | sizes, "span_of_systems", float(np.ptp(means)), note=note, **_sample(about))]
+    rows.append(_true_span(about, asked, keys | sizes))
     for unit in UNITS:
         rows += _as_rated(about, asked, keys | sizes, unit)
     if asked.difference is not None:
@@ -159,6 +164,24 @@ def _of_panel(about: Measured, asked: _Asked) -> list[Row]:
         blocks.sort(key=lambda block: (bool(block[0].undefined), block[0].estimate if not block[0].undefined else 0.0))
         rows += [row for block in blocks for row in block]
     return rows
+
+
+def _true_span(about: Measured, asked: _Asked, keys: dict[str, Key]) -> Row:
+    """Return how far the best and the worst of so many systems lie apart, errors taken off."""
+    system = about.found.unbiased["system"]
+    if system <= 0:
+        reason = (
+            f"the system variance is estimated at {short(system)}, so that systems are not known to lie apart at all"
+        )
+        return Row("power", keys, "true_span_of_systems", np.nan, undefined=reason, **_sample(about))
+    times = expected_range(about.panel.n_systems)
+    interval = percentile_interval(
+        times * np.sqrt(np.maximum(about.found.pivots["system"], 0)), confidence=asked.confidence
+    )
+    value = times * float(np.sqrt(system))
+    note = joined(_NORMAL_SYSTEMS, off_centre(value, interval.low, interval.high))
+    ends = (interval.low, interval.high, asked.confidence, about.found.method, UNIT)
+    return Row("power", keys, "true_span_of_systems", value, *ends, note=note, **_sample(about))
 
 
 def _sample(about: Measured) -> dict[str, Any]:
@@ -201,13 +224,22 @@ def _as_rated(about: Measured, asked: _Asked, keys: dict[str, Key], unit: str) -
 
 
 def _df_as_rated(about: Measured, unit: str) -> float:
-    """Degrees of freedom by the effective numbers of the panel."""
+    """Degrees of freedom of the audit's tests of a pair: over items of the paired t, over both by effective numbers."""
     panel, weights = about.panel, about.as_rated.relative
     if unit == "item":
-        return float((panel.n_systems - 1) * (panel.n_items - 1))
+        return max(_shared_items(panel) - 1, 1.0)
     raters, items, cells = (1 / weights[name] for name in ("system:rater", "item:system", "residual"))
     sizes = {"n_raters": raters, "n_items": items, "per_item": cells / items}
     return float(error_df(about.errors(about.unbiased), n_systems=panel.n_systems, **sizes))
+
+
+def _shared_items(panel: Panel) -> float:
+    """Return how many items two systems share, on average over pairs of systems."""
+    rated = np.zeros((panel.n_items, panel.n_systems))
+    rated[panel.item, panel.system] = 1
+    shared = rated.T @ rated
+    n = panel.n_systems
+    return float((shared.sum() - np.trace(shared)) / (n * (n - 1)))
 
 
 def _inferred(
@@ -222,6 +254,7 @@ def _inferred(
 ) -> Row:
     interval: Interval = percentile_interval(drawn, confidence=asked.confidence)
     ends = (interval.low, interval.high, asked.confidence, about.found.method, str(keys.get("unit", UNITS[0])))
+    note = joined(note, off_centre(float(value), interval.low, interval.high))
     return Row("power", keys, statistic, float(value), *ends, df2=df, note=note, **_sample(about))
 
 
@@ -237,7 +270,9 @@ def _power_row(
     with np.errstate(divide="ignore"):
         value, low, high = (float(x) for x in power_of(asked.difference or 0.0, errors, df, alpha=asked.alpha))
     ends = (low, high, asked.confidence, about.found.method, str(keys.get("unit", UNITS[0])))
-    return Row("power", keys, "power", value, *ends, df2=df, note=f"{_ONE_PAIR}; {_DF_NOTE}", **_sample(about))
+    of_nested = _NESTED if keys["layout"] == "nested" else ""
+    note = joined(_ONE_PAIR, of_nested, _DF_NOTE, off_centre(value, low, high))
+    return Row("power", keys, "power", value, *ends, df2=df, note=note, **_sample(about))
 
 
 def _finding(about: Measured, asked: _Asked, layout: str) -> list[Row]:
@@ -254,7 +289,7 @@ def _finding(about: Measured, asked: _Asked, layout: str) -> list[Row]:
         costs=asked.costs,
     )
     if design is None:
-        reason = f"no {layout} layout within {asked.bounds} finds it with this power"
+        reason = f"no panel of this layout within {asked.bounds} finds it with this power"
         return [Row("power", keys, "cost", np.nan, undefined=reason, **_sample(about))]
     keys |= {
         "at_raters": design.n_raters,

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from measurand.auditing.components import CONTRADICTION
 from measurand.planning.designs import (
-    FEWEST,
     Bounds,
     Choices,
     Costs,
@@ -21,7 +21,7 @@ from measurand.planning.designs import (
     reaching,
 )
 from measurand.planning.draws import Share
-from measurand.planning.measured import PLUGIN_NOTE, UNIT, Measured
+from measurand.planning.measured import PLUGIN_NOTE, UNIT, Measured, off_centre
 from measurand.planning.sure import OverDraws, over_draws
 from measurand.result import Key, Row
 from measurand.sentences import joined, share, short
@@ -35,6 +35,14 @@ LEVELS: Final = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 SEARCHED: Final = 4_096
 _NOTHING_VARIES: Final = "neither systems nor errors vary"
 _SHARE_NOTE: Final = "share of the draws of the pivotal quantities in which this design reaches the target"
+#: Why the interval of a cost ends where it does.
+CAPPED: Final = (
+    "the upper end is the price of what is sure to reach it, which does so in every draw within the interval"
+)
+#: What a panel whose raters have items of their own can never say again.
+NESTED_NOTE: Final = (
+    "of a nested panel G cannot be estimated again: what items do to systems cannot be told from the residual"
+)
 #: What the ends of a row are that are no interval over panels.
 DRAWING: Final = "two standard errors of the drawing"
 
@@ -115,14 +123,21 @@ def _inferred(
     value: float,
     drawn: FloatArray,
     note: str = "",
+    most: float = math.inf,
 ) -> Row:
-    """Return a row with the interval of its draws; the plug-in has none and says why."""
+    """Return a row with the interval of its draws, which ends at `most`; the plug-in has none and says why."""
     if np.isnan(value):
         return Row("plan", keys, statistic, value, undefined=_NOTHING_VARIES, **_sample(about))
     if keys["estimator"] == "plugin":
         return Row("plan", keys, statistic, value, note=_and(note, PLUGIN_NOTE), **_sample(about))
     interval = percentile_interval(drawn, confidence=asked.confidence)
-    ends = (interval.low, interval.high, asked.confidence, about.found.method, UNIT)
+    low, high = interval.low, min(interval.high, most)
+    if high < interval.high:
+        note = _and(note, CAPPED)
+    if keys["estimator"] == "reml" and not low <= value <= high:
+        return Row("plan", keys, statistic, value, note=_and(note, CONTRADICTION), **_sample(about))
+    ends = (low, high, asked.confidence, about.found.method, UNIT)
+    note = _and(note, off_centre(value, low, high))
     return Row("plan", keys, statistic, value, *ends, note=note, **_sample(about))
 
 
@@ -139,7 +154,8 @@ def _design_rows(about: Measured, asked: Asked, keys: dict[str, Key], design: De
     drawn_error = error_variance(about.draws.errors, design.numbers)
     drawn = coefficient(about.draws.system, drawn_error)
     value = float(coefficient(np.array(system), error))
-    rows = [_inferred(about, asked, keys, asked.of, value, drawn, _lost(parts))]
+    note = _and(_lost(parts), NESTED_NOTE if design.layout == "nested" else "")
+    rows = [_inferred(about, asked, keys, asked.of, value, drawn, note)]
     if basis == "same_cost":
         rows.append(_inferred(about, asked, keys, "error_variance", float(error), drawn_error))
     rows.append(Row("plan", keys, "cost", _cost(design, asked)))
@@ -214,18 +230,18 @@ def _by_estimate(
         else:
             rows += _design_rows(about, asked, keys, design)
     costs = {layout: drawn[layout].cost for layout in needed}
+    # A design that does in all but the draws above the interval is the price of none of those within.
+    sure = {layout: _cost(drawn[layout].sure, asked) for layout in needed}
     # The cheapest of all layouts comes first: what the target costs, whichever layout it takes.
     every_layout = np.min(np.column_stack(list(costs.values())), axis=1)
-    for layout, value, draws in [
-        ("", min(needed.values()), every_layout),
-        *((layout, needed[layout], costs[layout]) for layout in needed),
+    for layout, value, draws, most in [
+        ("", min(needed.values()), every_layout, min(sure.values())),
+        *((layout, needed[layout], costs[layout], sure[layout]) for layout in needed),
     ]:
         keys = _keys(about, asked, estimator, layout=layout, target=asked.target)
         note = f"no design within {asked.bounds} reaches the target in {share(float(np.isinf(draws).mean()))} of the "
-        row = _inferred(
-            about, asked, keys, "cost_needed", value, draws, "" if estimator == "plugin" else note + "draws"
-        )
-        rows.append(row)
+        note = "" if estimator == "plugin" else note + "draws"
+        rows.append(_inferred(about, asked, keys, "cost_needed", value, draws, note, most))
     return rows
 
 
@@ -239,17 +255,17 @@ def _cheapest_first(found: Mapping[str, Design | None], asked: Asked) -> list[st
 
 def _why_none(system: float, errors: Mapping[str, FloatArray], here: Choices, asked: Asked) -> str:
     """Return why no design of a layout reaches the target."""
-    if not (here.most >= FEWEST).any():
-        return f"no {here.layout} layout lies within {asked.bounds}"
+    if not here.is_there.any():
+        return f"no panel of this layout lies within {asked.bounds}"
     if system <= 0:
         return (
-            f"no {here.layout} layout does: the system variance is estimated at {short(system)}, and systems that do "
-            "not differ are ranked by chance, however many rate them"
+            f"no panel does: the system variance is estimated at {short(system)}, and systems that do not differ are "
+            "ranked by chance, however many rate them"
         )
-    able = here.of(here.most > 0)
+    able = here.of(here.is_there)
     best = coefficient(np.array(system), error_variance(errors, able.numbers(able.most)))
     of = "G" if asked.of == "g" else "Phi"
-    return f"no {here.layout} layout does: within {asked.bounds} {of} is at most {short(float(np.nanmax(best)))}"
+    return f"no panel of this layout does: within {asked.bounds} {of} is at most {short(float(np.nanmax(best)))}"
 
 
 def _sure(about: Measured, asked: Asked, drawn: Mapping[str, OverDraws]) -> list[Row]:
@@ -259,7 +275,7 @@ def _sure(about: Measured, asked: Asked, drawn: Mapping[str, OverDraws]) -> list
         over = drawn[layout]
         keys = _keys(about, asked, about.unbiased, layout=layout, basis="lower_limit", target=asked.target)
         if over.sure is None:
-            reason = _why_not_sure(layout, over, asked)
+            reason = _why_not_sure(over, asked)
             rows.append(Row("plan", keys, "cost", np.nan, undefined=reason, **_sample(about)))
             continue
         cost, *others = _priced(_design_rows(about, asked, keys, over.sure))
@@ -274,18 +290,18 @@ def _priced(rows: Sequence[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: row.statistic != "cost")
 
 
-def _why_not_sure(layout: str, over: OverDraws, asked: Asked) -> str:
+def _why_not_sure(over: OverDraws, asked: Asked) -> str:
     """Return why no design of a layout is sure to reach the target."""
     wanted = (1 + asked.confidence) / 2
     if over.best.value == 0:
-        return f"no {layout} layout within {asked.bounds} reaches the target in any draw of the components"
+        return f"no panel of this layout within {asked.bounds} reaches the target in any draw of the components"
     least = f"the most probable of them to reach the target does so in {share(over.best.value)} of the draws"
     if math.isfinite(over.least):
         return (
-            f"whether a {layout} layout within {asked.bounds} does with confidence is open: {least}, which is "
+            f"whether a panel of this layout within {asked.bounds} does with confidence is open: {least}, which is "
             f"{share(wanted)} but for the error of the drawing"
         )
-    return f"no {layout} layout within {asked.bounds} does with confidence: {least}, and {share(wanted)} are asked"
+    return f"no panel of this layout within {asked.bounds} does with confidence: {least}, and {share(wanted)} are asked"
 
 
 def _same_cost(about: Measured, asked: Asked, every: Mapping[str, Choices]) -> list[Row]:
@@ -297,7 +313,7 @@ def _same_cost(about: Measured, asked: Asked, every: Mapping[str, Choices]) -> l
             design = affordable(here, about.errors(estimator), budget=budget, costs=asked.costs)
             keys = _keys(about, asked, estimator, layout=layout, basis="same_cost")
             if design is None:
-                reason = f"no {layout} layout within {asked.bounds} costs so little"
+                reason = f"no panel of this layout within {asked.bounds} costs so little"
                 rows.append(Row("plan", keys, "cost", np.nan, undefined=reason, **_sample(about)))
             else:
                 rows += _design_rows(about, asked, keys, design)

@@ -8,16 +8,17 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
 from measurand.data.marks import Marks
 from measurand.data.read import read_table
-from measurand.data.scale import as_number
+from measurand.data.scale import Scale, as_number
 from measurand.folders import in_place_of, write_file
 from measurand.planning.drawing import SCHEMA, Sample
 from measurand.result import MeasurandError
+from measurand.sentences import listed
 from measurand.spreadsheets import as_it_was, harmless
 
 PROTOCOL: Final = "protocol.json"
@@ -29,6 +30,8 @@ _DELIMITERS: Final = (",", ";", "\t")
 #: Characters within which a header ends.
 _HEADER: Final = 2**16
 RATINGS: Final = "ratings.csv"
+README: Final = "README.txt"
+_MOST_NAMED: Final = 5
 
 
 def check_folder(out: Path) -> None:
@@ -53,7 +56,8 @@ def write_sample(sample: Sample, out: Path, *, about: Mapping[str, Any]) -> None
     sample : Sample
         What was drawn.
     out : Path
-        A new or empty folder. `sheets/` goes to the raters, one file each; `key.csv` and `protocol.json` stay.
+        A new or empty folder. `sheets/` goes to the raters, one file each, with `README.txt`, which says how to fill
+        one in; `key.csv` and `protocol.json` stay.
     about : mapping
         What else the protocol is to say: versions, hashes of the inputs (JSON values).
 
@@ -68,11 +72,36 @@ def write_sample(sample: Sample, out: Path, *, about: Mapping[str, Any]) -> None
         for rater, sheet in sample.sheets.items():
             _write_csv(sheet, folder / SHEETS / f"{rater}.csv")
         _write_csv(sample.key, folder / KEY)
-        files = {KEY: _sha256(folder / KEY)}
+        (folder / README).write_text(_instructions(sample), encoding="utf-8", newline="\n")
+        files = {name: _sha256(folder / name) for name in (KEY, README)}
         files |= {f"{SHEETS}/{rater}.csv": _sha256(folder / SHEETS / f"{rater}.csv") for rater in sample.sheets}
         document = {**sample.protocol, **about, "files": files}
         text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
         (folder / PROTOCOL).write_text(text, encoding="utf-8", newline="\n")
+
+
+def _instructions(sample: Sample) -> str:
+    """Return what raters are told."""
+    scales = {name: Scale(**one) for name, one in sample.protocol["scales"].items()}
+    grades = list(sample.protocol["criteria"]) or ["rating"]
+    columns = f"the column {grades[0]}" if len(grades) == 1 else f"the columns {', '.join(grades)}"
+    told = [f"  {name}: {scales[name].describe() if name in scales else 'any number'}" for name in grades]
+    if len(grades) == 1:
+        told = [f"  {scales[grades[0]].describe()}"] if scales else []
+    return "\n".join(
+        [
+            "How to fill in a sheet",
+            "",
+            f"Each row is one output to one item. Put your rating into {columns}.",
+            *(["Permitted ratings:", *told] if told else []),
+            "",
+            "Leave a cell blank if you cannot or do not want to rate: a blank is a missing rating, never a 0.",
+            "Letters stand for those who made the outputs; a letter is another one's on the next item.",
+            "Rate in the order of the rows. You may sort rows and add columns of your own, but change none of ours.",
+            "Save as CSV under the same name and send it back.",
+            "",
+        ]
+    )
 
 
 def _write_csv(frame: pd.DataFrame, path: Path) -> None:
@@ -87,7 +116,7 @@ def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def collect(folder: Path, marks: Marks | None = None) -> pd.DataFrame:
+def collect(folder: Path, marks: Marks | None = None, *, blank_sheets: bool = False) -> pd.DataFrame:
     """Return the ratings of a sample whose sheets have come back.
 
     Parameters
@@ -98,6 +127,8 @@ def collect(folder: Path, marks: Marks | None = None) -> pd.DataFrame:
         header, which is ours, tells.
     marks : Marks or None
         How the ratings are spelled: their decimal mark, and what stands for a missing one.
+    blank_sheets : bool
+        Whether sheets without any rating are taken, too.
 
     Returns
     -------
@@ -108,21 +139,56 @@ def collect(folder: Path, marks: Marks | None = None) -> pd.DataFrame:
     Raises
     ------
     MeasurandError
-        If the folder is no sample, its key was changed, a sheet is missing, or rows are not those that were handed out.
+        If the folder is no sample, its key was changed, a sheet is missing or wholly blank, rows are not those that
+        were handed out, or ratings are none of the scale with which the sample was drawn.
+    """
+    sheets = returned(folder, marks)
+    if not blank_sheets and (blank := [sheet.path.name for sheet in sheets if (sheet.ratings["rating"] == "").all()]):
+        raise MeasurandError(
+            f"{folder / SHEETS}: {listed(blank, most=_MOST_NAMED)} {'is' if len(blank) == 1 else 'are'} blank from top "
+            "to bottom: put the filled sheets in their place, or, if there are none, ask for blank ones, too "
+            "(`--blank-sheets`)"
+        )
+    wrong = [fault for sheet in sheets for fault in sheet.faults]
+    if wrong:
+        more = f"; and {len(wrong) - _MOST_NAMED:,} more" if len(wrong) > _MOST_NAMED else ""
+        raise MeasurandError(
+            f"{len(wrong):,} rating{'' if len(wrong) == 1 else 's'} that this sample does not permit: "
+            f"{'; '.join(wrong[:_MOST_NAMED])}{more}. Correct them, leave the cells blank, or say what stands for a "
+            "missing rating (`--missing`)"
+        )
+    return pd.concat([sheet.ratings for sheet in sheets], ignore_index=True)
+
+
+class Returned(NamedTuple):
+    """A sheet that came back: where it lies, its ratings, and those that the scale does not permit, in words."""
+
+    path: Path
+    ratings: pd.DataFrame
+    faults: Sequence[str]
+
+
+def returned(folder: Path, marks: Marks | None = None) -> list[Returned]:
+    """Return the sheets of a sample, held against its key; their ratings may be blank, or none of the scale.
+
+    Raises
+    ------
+    MeasurandError
+        As `collect`, but for what the ratings are.
     """
     protocol = _protocol(folder)
     if _sha256(folder / KEY) != protocol["files"][KEY]:
         raise MeasurandError(f"{folder / KEY} is not the key that was written with this sample; put that one back")
     key = _text_table(folder / KEY)
     key = key.apply(lambda column: column.map(as_it_was))
-    parts = [
-        _sheet(folder / SHEETS / f"{rater}.csv", of_rater, protocol["criteria"], marks or Marks())
+    scales = {name: Scale(**one) for name, one in protocol.get("scales", {}).items()}
+    return [
+        _sheet(folder / SHEETS / f"{rater}.csv", of_rater, protocol["criteria"], scales, marks or Marks())
         for rater, of_rater in key.groupby("rater", sort=False)
     ]
-    return pd.concat(parts, ignore_index=True)
 
 
-def collected(folder: Path, marks: Marks | None = None) -> tuple[Path, pd.DataFrame]:
+def collected(folder: Path, marks: Marks | None = None, *, blank_sheets: bool = False) -> tuple[Path, pd.DataFrame]:
     """Write the ratings of a sample beside its sheets, as `ratings.csv`; see `collect`.
 
     Raises
@@ -133,7 +199,7 @@ def collected(folder: Path, marks: Marks | None = None) -> tuple[Path, pd.DataFr
     path = folder / RATINGS
     if path.exists() or path.is_symlink():
         raise MeasurandError(f"{path} is there already and is not overwritten; move it away to collect again")
-    ratings = collect(folder, marks)
+    ratings = collect(folder, marks, blank_sheets=blank_sheets)
     write_file(path, lambda part: ratings.to_csv(part, index=False, lineterminator="\n"))
     return path, ratings
 
@@ -145,6 +211,13 @@ def _protocol(folder: Path) -> Mapping[str, Any]:
         raise MeasurandError(f"{folder} is no sample: it has no {PROTOCOL} of measurand") from error
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise MeasurandError(f"{folder / PROTOCOL} is no protocol of a sample that this version reads")
+    files, criteria, scales = document.get("files"), document.get("criteria"), document.get("scales", {})
+    is_whole = isinstance(files, dict) and isinstance(files.get(KEY), str) and isinstance(scales, dict)
+    if not is_whole or not isinstance(criteria, list) or not all(isinstance(name, str) for name in criteria):
+        raise MeasurandError(
+            f"{folder / PROTOCOL} is not whole: it lacks the hashes of the files, or what was graded; put back the one "
+            "that was written with this sample"
+        )
     if not (folder / KEY).is_file():
         raise MeasurandError(f"{folder / KEY} is missing: without it nobody knows which system a letter stands for")
     return document
@@ -161,21 +234,44 @@ def _delimiter_of(path: Path) -> str | None:
         text = file.read(_HEADER)
     for mark in _DELIMITERS:
         cells = next(csv.reader(text.splitlines(keepends=True), delimiter=mark), [])
-        if set(_OURS) <= {as_it_was(cell.strip()) for cell in cells}:
+        if set(_OURS) <= {as_it_was(cell.strip()).casefold() for cell in cells}:
             return mark
     return None
 
 
-def _sheet(path: Path, key: pd.DataFrame, criteria: Sequence[str], marks: Marks) -> pd.DataFrame:
+def _named(sheet: pd.DataFrame, path: Path, wanted: Sequence[str]) -> pd.DataFrame:
+    """Return a sheet with our names for our columns, which may have come back with other capitals and spaces.
+
+    Raises
+    ------
+    MeasurandError
+        If a column is absent, or there are several that could be it.
+    """
+    written = [as_it_was(str(column).strip()) for column in sheet.columns]
+    names = list(written)
+    for column in wanted:
+        exact = [at for at, name in enumerate(written) if name == column]
+        # Another criterion may differ from it in nothing but capitals.
+        like = [at for at, name in enumerate(written) if name.casefold() == column.casefold() and name not in wanted]
+        found = exact or like
+        if not found:
+            raise MeasurandError(f"{path}: no column {column!r}; it has {', '.join(map(repr, written[:12]))}")
+        if len(found) > 1:
+            told = ", ".join(repr(str(sheet.columns[at])) for at in found)
+            raise MeasurandError(f"{path}: columns {told} may all be {column!r}; keep the one that counts")
+        names[found[0]] = column
+    return sheet.set_axis(pd.Index(names), axis=1)
+
+
+def _sheet(
+    path: Path, key: pd.DataFrame, criteria: Sequence[str], scales: Mapping[str, Scale], marks: Marks
+) -> Returned:
     """Return the ratings of one sheet, row by row held against the key."""
     if not path.is_file():
         raise MeasurandError(f"{path} is missing: put the blank sheet back if its rater gave nothing")
-    sheet = _text_table(path, _delimiter_of(path))
-    sheet.columns = pd.Index([as_it_was(str(column).strip()) for column in sheet.columns])
     grades = list(criteria) or ["rating"]
-    for column in (*_OURS, *grades):
-        if column not in sheet.columns:
-            raise MeasurandError(f"{path}: no column {column!r}; it has {', '.join(map(repr, sheet.columns[:12]))}")
+    sheet = _named(_text_table(path, _delimiter_of(path)), path, (*_OURS, *grades))
+    _check_rater(sheet, path, str(key["rater"].iloc[0]))
     by_position = _by_position(sheet, path, len(key))
     order = []
     for position, item, code in zip(key["position"], key["item"], key["code"], strict=True):
@@ -192,20 +288,51 @@ def _sheet(path: Path, key: pd.DataFrame, criteria: Sequence[str], marks: Marks)
     rows = sheet.iloc[order].reset_index(drop=True)
     plain = {name: key[name].to_numpy() for name in ("item", "system", "rater")}
     position = key["position"].to_numpy()
-    blocks = []
+    blocks, faults = [], []
     for column in grades:
         block = pd.DataFrame(plain)
         if criteria:
             block["criterion"] = column
-        block["rating"] = marks.plain(rows[column].str.strip(), column).to_numpy()
+        labels = scales[column].labels if column in scales else ()
+        block["rating"] = marks.plain(rows[column].str.strip(), column, labels=labels).to_numpy()
         block["position"] = position
         blocks.append(block)
-    return pd.concat(blocks, ignore_index=True)
+        if column in scales:
+            faults += _outside(block["rating"], order, column, scales[column], path)
+    return Returned(path, pd.concat(blocks, ignore_index=True), faults)
+
+
+def _check_rater(sheet: pd.DataFrame, path: Path, rater: str) -> None:
+    """Refuse another rater's sheet under this one's name; sheets of earlier versions do not name theirs."""
+    if "rater" not in sheet.columns or not isinstance(sheet["rater"], pd.Series):
+        return
+    for at, cell in enumerate(sheet["rater"]):
+        if cell.strip() not in ("", rater):
+            raise MeasurandError(
+                f"{path}: data row {at + 1} is of the sheet of {cell.strip()!r}, and this is the place of {rater!r}; "
+                "put each sheet back under its own name"
+            )
+
+
+def _outside(ratings: pd.Series[str], order: Sequence[int], column: str, scale: Scale, path: Path) -> list[str]:
+    """Return in words which ratings a scale does not permit."""
+    found = []
+    for text, at in zip(ratings, order, strict=True):
+        if scale.is_missing(text):
+            continue
+        try:
+            scale.convert(text)
+        except MeasurandError as error:
+            found.append(f"{path.name}, data row {at + 1}, {column}: {error}")
+    return found
 
 
 def _by_position(sheet: pd.DataFrame, path: Path, n: int) -> dict[str, int]:
     found: dict[str, int] = {}
+    is_blank = (sheet.apply(lambda column: column.str.strip()) == "").all(axis=1).to_numpy()
     for at, cell in enumerate(sheet["position"]):
+        if is_blank[at]:
+            continue
         value = as_number(cell)
         if value is None or not float(value).is_integer() or not 1 <= value <= n:
             raise MeasurandError(f"{path}: {cell!r} in data row {at + 1} is no position; this sheet has 1 to {n}")

@@ -9,9 +9,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from measurand.planning.designs import check_price
 from measurand.planning.draws import Draws
 from measurand.planning.fitted import Fitted
-from measurand.planning.reliable import DRAWING, LEVELS
+from measurand.planning.measured import off_centre
+from measurand.planning.reliable import CAPPED, DRAWING, LEVELS
 from measurand.planning.sizes import JUDGEMENT, Limits, OverDraws, Sized, Space, affordable, over_draws, reaching
 from measurand.result import Key, MeasurandError, Row
 from measurand.sentences import joined, share, short
@@ -78,8 +80,7 @@ def _check_prices(design: Formula, facets: Sequence[str], free: Sequence[str], p
     for name, price in prices.items():
         if name not in (*facets, JUDGEMENT):
             raise MeasurandError(f"cost of {name!r}; costs are of {', '.join([*facets, JUDGEMENT])}")
-        if not (math.isfinite(price) and price >= 0):
-            raise MeasurandError(f"the cost of {name} is {price:g}; give a number of 0 or more")
+        check_price(name, price)
     if prices.get(JUDGEMENT, 0.0) > 0:
         return
     for facet in free:
@@ -188,17 +189,28 @@ class _Search:
     def _first(self, drawn: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         return {name: values[: self.draws.n] for name, values in drawn.items()}
 
-    def _row(self, keys: dict[str, Key], statistic: str, value: float, drawn: FloatArray, note: str = "") -> Row:
+    def _row(
+        self,
+        keys: dict[str, Key],
+        statistic: str,
+        value: float,
+        drawn: FloatArray,
+        note: str = "",
+        most: float = math.inf,
+    ) -> Row:
         interval = percentile_interval(drawn, confidence=self.asked.confidence)
-        ends = (interval.low, interval.high, self.asked.confidence, self.made.method, self.unit)
-        note = joined(note, self.made.held(statistic, self.asked.confidence))
+        low, high = interval.low, min(interval.high, most)
+        ends = (low, high, self.asked.confidence, self.made.method, self.unit)
+        capped = CAPPED if high < interval.high else ""
+        note = joined(note, self.made.held(statistic, self.asked.confidence), capped, off_centre(value, low, high))
         return Row("plan", keys, statistic, value, *ends, note=note)
 
     def _needed(self, found: Sized | None, over: OverDraws) -> Row:
         never = share(float(np.isinf(over.cost).mean()))
         note = f"no sizes within {self.limits} reach the target in {never} of the draws"
         value = math.inf if found is None else found.cost
-        return self._row(self._keys(target=self.asked.target), "cost_needed", value, over.cost, note)
+        sure = math.inf if over.sure is None else over.sure.cost
+        return self._row(self._keys(target=self.asked.target), "cost_needed", value, over.cost, note, sure)
 
     def _sure(self, over: OverDraws) -> list[Row]:
         keys = self._keys(basis="lower_limit", target=self.asked.target)

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from measurand.planning.designs import FEWEST, Choices, Costs, Design, cheapest
+from measurand.planning.designs import Choices, Costs, Design, cheapest
 from measurand.planning.draws import ERRORS, Draws, Share
 from measurand.stats.inference import FloatArray
 from measurand.stats.layouts import error_variance, exact_items, rounded_up
@@ -129,9 +129,10 @@ def _by_draw(
         exact = exact_items(draws.system, draws.errors, target=target, n_raters=raters, per_item=per_item)
         # Rounding up keeps the order, so that the draws are sorted before it: whole numbers tie, which is slow.
         sure[start : start + rows] = rounded_up(np.partition(exact, reached, axis=1)[:, reached], part.step)
-        items = np.maximum(rounded_up(exact, step), FEWEST)
+        items = np.maximum(rounded_up(exact, step), part.least[:, None])
         items[items > most] = np.inf
         cost = np.minimum(cost, costs.of(raters, items, per_item).min(axis=0))
+    sure = np.maximum(sure, here.least)
     return np.where(sure <= here.most, costs.of(here.n_raters, sure, here.per_item), np.inf), cost
 
 
@@ -160,7 +161,7 @@ class _Search:
     def best(self) -> Share:
         """Return the largest share that a design within bounds has."""
         items = self.here.most
-        able = np.flatnonzero(items >= FEWEST)
+        able = np.flatnonzero(items >= self.here.least)
         if able.size == 0:
             return Share(0.0, 0.0)
         # By the means of the errors, which weigh raters, items and cells as the draws do on the whole.
@@ -190,7 +191,8 @@ class _Search:
         return best
 
     def _costs(self, at: npt.NDArray[np.intp], items: FloatArray) -> FloatArray:
-        cost = self.costs.of(self.here.n_raters[at], np.maximum(items, FEWEST), self.here.per_item[at])
+        items = np.maximum(items, self.here.least[at])
+        cost = self.costs.of(self.here.n_raters[at], items, self.here.per_item[at])
         return np.where(items <= self.here.most[at], cost, np.inf)
 
     def _count(self, at: npt.NDArray[np.intp], missing: int) -> None:
@@ -221,7 +223,7 @@ class _Search:
             items = np.minimum(left / self.costs.of_item(here.per_item), items)
         items = np.floor(items / here.step * (1 + 1e-12)) * here.step
         items[known] = 0
-        able = np.flatnonzero((items >= FEWEST) & (items <= here.most))
+        able = np.flatnonzero((items >= here.least) & (items <= here.most))
         able = able[self._with_raters(able, items, missing)]
         if able.size == 0:
             return able

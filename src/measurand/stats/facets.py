@@ -18,6 +18,8 @@ from measurand.stats.variance import Anova, expectation_matrix
 
 #: Facets come in this order in the names of components, others after them in the order of the formula.
 _FIRST: Final = ("item", "system", "rater")
+#: What components, or prices, are called that are no facet's.
+_TAKEN: Final = ("residual", "judgement")
 #: Largest relative rounding error that a sum of squares can owe to the size of the ratings themselves.
 _ROUNDING: Final = 1e-24
 
@@ -50,7 +52,8 @@ class Formula:
         Raises
         ------
         ValueError
-            If a term is no such thing, a facet occurs twice, or there are fewer than two facets.
+            If a term is no such thing, a facet occurs twice or is called residual or judgement, or there are fewer than
+            two facets.
 
         Examples
         --------
@@ -69,6 +72,8 @@ class Formula:
             if any(not re.fullmatch(r"[^\W\d][\w .-]*", part) for part in chain):
                 raise ValueError(f"{term.strip()!r} is no facet and no chain of nested facets such as rater:group")
             for position, facet in enumerate(chain):
+                if facet in _TAKEN:
+                    raise ValueError(f"no facet can be called {facet!r}, which names something else; rename its column")
                 if facet in within:
                     raise ValueError(f"the facet {facet!r} occurs twice")
                 within[facet] = frozenset(chain[position + 1 :])
@@ -267,8 +272,8 @@ def project(
     Raises
     ------
     ValueError
-        If the object or a fixed facet is none of the design, a size is missing or below 1, or the object is nested
-        or fixed.
+        If the object or a fixed facet is none of the design, a size is missing or below 1, the object is nested or
+        fixed, or a facet is fixed and what it is nested in is not: new groups have new raters.
 
     References
     ----------
@@ -294,6 +299,12 @@ def project(
         raise ValueError(f"the object {object_of_measurement!r} is nested in others; what is ranked must be crossed")
     if object_of_measurement in fixed:
         raise ValueError(f"{object_of_measurement!r} is the object: its levels cannot be fixed")
+    for facet in fixed:
+        if free := sorted(formula.within[facet] - {object_of_measurement, *fixed}):
+            raise ValueError(
+                f"{facet!r} is nested in {free[0]!r}, of which a later study has other levels, and so other levels of "
+                f"{facet!r}, too; fix {free[0]!r} as well, or neither"
+            )
     universe, relative, absolute = {}, {}, {}
     for members in formula.components:
         rest = members - {object_of_measurement}

@@ -221,14 +221,15 @@ def exact_items(
 ) -> FloatArray:
     """Return what `items_needed` rounds up."""
     raters, k = (np.asarray(x, dtype=float) for x in (n_raters, per_item))
-    room = np.maximum(system, 0.0) * (1 - target) / target - errors["rater"] / raters
+    # Where systems do not differ nothing suffices, even without error.
+    room = np.where(system > 0, system * (1 - target) / target, -np.inf) - errors["rater"] / raters
     return fitting(errors["item"] + errors["cell"] / k, room)
 
 
 def fitting(error: FloatArray, room: FloatArray) -> FloatArray:
-    """Return by what an error must be divided to fit into its room; infinite where there is no room."""
+    """Return by what an error must be divided to fit into its room: infinite without room, 0 if there is no error."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(room > 0, error / room, np.inf))
+        return np.asarray(np.where(room > 0, error / room, np.where((room == 0) & (error == 0), 0.0, np.inf)))
 
 
 def rounded_up(exact: FloatArray, step: FloatArray) -> FloatArray:
@@ -259,15 +260,17 @@ def error_df(
     Returns
     -------
     ndarray
-        Satterthwaite's degrees of freedom, (Σ V)² / Σ (V² / df), at least 1.
+        Satterthwaite's degrees of freedom, (Σ V)² / Σ (V² / df), at least 1; where each rater has items of their own,
+        n_r - 1.
 
     Notes
     -----
     With J cells the error variance is V_r + V_p - V_c: what the mean squares of system:rater, of item:system and of
     the residual estimate, over J. Two raters share a share h of their items, h = (k - 1) / (n_r - 1): 1 where raters
-    and items are crossed, which gives the degrees of freedom of the quasi-F's denominator; 0 where each rater has
-    items of their own, where V_r is the whole error and has (n_s - 1)(n_r - 1). Between these ends the part of V_p and
-    V_c is weighted by h, which is an approximation.
+    and items are crossed, which gives the degrees of freedom of the quasi-F's denominator. Below 1 the part of V_p
+    and V_c is weighted by h, which is an approximation. Where each rater has items of their own no model tells items
+    from the residual. What is left is the t test over the raters' own differences of two systems, which holds all of
+    the error and has n_r - 1 degrees of freedom: errors of other systems are not pooled in it.
 
     References
     ----------
@@ -281,7 +284,7 @@ def error_df(
     >>> round(float(error_df(errors, per_item=3, **sizes)), 2)
     14.38
     >>> float(error_df(errors, per_item=1, **sizes))
-    14.0
+    2.0
     """
     items, raters, k = (np.asarray(x, dtype=float) for x in (n_items, n_raters, per_item))
     cells = items * k
@@ -299,4 +302,5 @@ def error_df(
     total = of_raters + of_items - rest
     spread = of_raters**2 / df_raters + shared * (of_items**2 / df_items + rest**2 / df_rest)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.maximum(np.where(spread > 0, total**2 / spread, df_raters), 1.0))
+        found = np.where(spread > 0, total**2 / spread, df_raters)
+    return np.asarray(np.maximum(np.where(k <= 1, raters - 1, found), 1.0))

@@ -15,6 +15,9 @@ from measurand.stats.inference import FloatArray
 _KNOTS: Final = 1025
 #: Degrees of freedom above which t is as good as normal.
 _NORMAL: Final = 1e6
+#: Noncentralities above which power is an average over the normal part, and points of that average.
+_FAR: Final = 30.0
+_POINTS: Final = 21
 
 
 def detectable(df: npt.ArrayLike, *, power: float, alpha: float) -> FloatArray:
@@ -85,9 +88,49 @@ def power_of(difference: npt.ArrayLike, error: npt.ArrayLike, df: npt.ArrayLike,
     """
     degrees = np.minimum(np.asarray(df, dtype=float), _NORMAL)
     with np.errstate(divide="ignore", invalid="ignore"):
-        noncentral = np.minimum(np.abs(np.asarray(difference, dtype=float)) / np.asarray(error, dtype=float), 35.0)
+        noncentral = np.abs(np.asarray(difference, dtype=float)) / np.asarray(error, dtype=float)
     critical = special.stdtrit(degrees, 1 - alpha / 2)
-    upper = 1 - special.nctdtr(degrees, noncentral, critical)
+    near = np.minimum(noncentral, _FAR)
+    upper = np.where(
+        noncentral > _FAR, _far(noncentral, degrees, critical), 1 - special.nctdtr(degrees, near, critical)
+    )
     # Far out the wrong tail is below 3e-7, and its series gives no number.
     lower = np.where(noncentral > 5, 0.0, special.nctdtr(degrees, np.minimum(noncentral, 5.0), -critical))
     return np.asarray(np.clip(upper + lower, alpha, 1.0))
+
+
+def _far(noncentral: FloatArray, df: FloatArray, critical: FloatArray) -> FloatArray:
+    """Return the upper tail where the series of the noncentral t gives out: P(χ² < df ((δ + Z) / t)²), averaged over Z.
+
+    Z is so small beside δ that few points are exact.
+    """
+    points, weights = np.polynomial.hermite_e.hermegauss(_POINTS)
+    ratio = (np.maximum(noncentral, _FAR)[..., None] + points) / critical[..., None]
+    within = special.chdtr(df[..., None], df[..., None] * np.minimum(ratio, 1e100) ** 2)
+    return np.asarray(within @ (weights / weights.sum()))
+
+
+def expected_range(n: int) -> float:
+    """Return the expected range of n draws from a normal distribution of standard deviation 1.
+
+    Parameters
+    ----------
+    n : int
+        How many; the range of one is 0.
+
+    Notes
+    -----
+    The integral of 1 - Φⁿ - (1 - Φ)ⁿ; known as d₂ in quality control.
+
+    References
+    ----------
+    Tippett (1925), Biometrika 17, 364-387.
+
+    Examples
+    --------
+    >>> [round(expected_range(n), 3) for n in (2, 5, 25)]
+    [1.128, 2.326, 3.931]
+    """
+    x = np.linspace(-9.0, 9.0, 3_601)
+    below = special.ndtr(x)
+    return float(np.trapezoid(1 - below**n - (1 - below) ** n, x))
