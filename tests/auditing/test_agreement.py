@@ -190,7 +190,10 @@ def test_redrawing_says_nothing_of_equal_values_on_a_continuous_scale(tables):
     assert [row.estimate for row in nominal] == [0.0]
     assert nominal[0].low is None
     assert nominal[0].high is None
-    assert "no interval: no two raters gave one thing the same value" in nominal[0].note
+    assert "no interval: more than half of the ratings are distinct values" in nominal[0].note
+    # One pair that agrees by chance does not change that.
+    table.loc[1, "rating"] = table.loc[0, "rating"]
+    assert agreement(table, **FEW).select("agreement", "alpha_nominal", {"system": ""})[0].low is None
     # That nobody ever agrees is no certainty: the upper end is Clopper and Pearson's of 0 in 40.
     observed = found.select("agreement", "observed_agreement")
     assert [(row.low, row.estimate) for row in observed] == [(0.0, 0.0)]

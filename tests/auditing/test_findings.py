@@ -250,7 +250,7 @@ def both(a, b, p, *, method="t"):
 def test_leaders_who_are_not_told_apart_are_said_to_be_so():
     changing = boards(whole=(1, 2, 3), R1=(1, 3, 2), R2=(2, 1, 3), R3=(1, 2, 3))
     found = about(*changing, both("S1", "S2", 0.77), both("S1", "S3", 0.2))["winner-stable"]
-    assert found.statement.endswith("Over items and raters S1 and S2 are not told apart (p = 0.77 after Holm).")
+    assert found.statement.endswith("Over items and raters S1 is not told apart from S2 (p = 0.77 after Holm).")
     assert "the leaders are not told apart" in found.remedy
     assert {"system_a": "S1", "system_b": "S2"}.items() <= found.rows[-1].items()
     apart = about(*changing, both("S2", "S1", BELOW))["winner-stable"]
@@ -260,13 +260,15 @@ def test_leaders_who_are_not_told_apart_are_said_to_be_so():
     steady = boards(whole=(1, 2, 3), R1=(1, 3, 2), R2=(1, 2, 3))
     found = about(*steady, both("S2", "S1", 0.3), both("S1", "S3", 0.9), raters=2)["winner-stable"]
     assert found.verdict == "pass"
-    assert found.statement.endswith(". Over items and raters S1 and S2 are not told apart (p = 0.3 after Holm).")
+    assert found.statement.endswith(". Over items and raters S1 is not told apart from S2 (p = 0.3 after Holm).")
 
 
 def test_leaders_of_whom_several_are_not_told_apart_have_the_smallest_p():
     changing = boards(whole=(1, 2, 3), R1=(2, 3, 1), R2=(2, 1, 3), R3=(1, 2, 3))
     found = about(*changing, both("S1", "S2", 0.77), both("S1", "S3", 0.2))["winner-stable"]
-    assert "S1 and S3, S2 are not told apart (p = 0.2 or more after Holm)" in found.statement
+    assert "S1 is not told apart from S3 or S2 (the smallest p = 0.2 after Holm)" in found.statement
+    found = about(*changing, both("S1", "S2", 1.0), both("S1", "S3", 1.0))["winner-stable"]
+    assert "S1 is not told apart from S3 or S2 (p = 1 after Holm)" in found.statement
 
 
 def test_winner_that_one_rater_decides_is_none():

@@ -267,3 +267,16 @@ def test_rows_that_are_named_by_sentences_have_room_on_a_phone():
     keys = {"estimator": "anova", "component": "item"}
     text = render_html(Result([Row("components", keys, "variance", 1.0, 0.5, 2.0)]), title="An audit", reproduce={})
     assert 'class="wordy"' in text
+
+
+def test_methods_describe_what_ran(complete, incomplete):
+    whole, holes = (" ".join(methods(View(result))) for result in (complete, incomplete))
+    for words in ("quasi-F (Clark 1973", "mean squares of a complete crossing", "pooled error of the quasi-F"):
+        assert words in whole
+        assert words not in holes
+    for words in ("Henderson's method (1953", "t tests of the full mixed model"):
+        assert words in holes
+        assert words not in whole
+    for said in (whole, holes):
+        assert "Mixed models: restricted maximum likelihood" in said
+        assert "Weerahandi" in said

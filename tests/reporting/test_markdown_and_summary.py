@@ -69,7 +69,7 @@ def test_summary_says_every_answer_with_mark_and_word(complete):
 def test_summary_of_many_criteria_is_a_table_with_counts(forty):
     text = render_summary(forty, width=80, color=False)
     assert "and 25 more criteria" in text
-    assert re.search(r"^a +systems differ +. 40 \w+$", text, re.MULTILINE)
+    assert re.search(r"^a +systems-differ +. 40 \w+$", text, re.MULTILINE)
 
 
 def a_finding(number, verdict, *, sentences=3):
@@ -93,7 +93,7 @@ def test_what_fails_has_its_remedy_below_it_and_no_first_sentence_is_cut_while_t
     for one in found:
         remedy = f"→ {one.remedy.split('.')[0]}."
         assert (remedy in text) == (one.verdict == "fail")
-        assert f"{one.id.replace('-', ' ')}: The number comes first: 0.123." in text or one.verdict == "pass"
+        assert f"{one.id}: The number comes first: 0.123." in text or one.verdict == "pass"
     if n_of_each == 1:
         assert "…" not in text
 
@@ -124,3 +124,24 @@ def test_colour_changes_nothing_but_colour(complete, forty):
         coloured = render_summary(result, width=80, color=True)
         assert "\x1b[" in coloured
         assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == render_summary(result, width=80, color=False)
+
+
+def test_a_cut_text_does_not_end_in_its_claim():
+    said = "exceeds-people: 1 of 2 for these raters and for others of their kind, none for the mean of the others."
+    assert _cut(said, 80, 1) == ["exceeds-people: 1 of 2 for these raters and for others of their kind …"]
+    # A parenthesis that would stay open is left out, and a name alone says nothing.
+    said = "panel-size: Only by a t test (2 degrees of freedom, that is, few), which leans on normality."
+    assert _cut(said, 60, 1) == ["panel-size: Only by a t test …"]
+    assert _cut("Yes: without a clause that has room on the line, nothing else helps.", 30, 1) == [
+        "Yes: without a clause that …"
+    ]
+
+
+def test_findings_have_one_name_wherever_they_are_read(complete):
+    text = render_summary(complete, width=100, color=False)
+    page = render_markdown(complete, title="A panel", reproduce={})
+    for one in complete.findings:
+        assert one.id in text
+        assert one.id in page
+    told = {name for one in complete.findings for name in re.findall(r"see ([a-z]+-[a-z]+)", one.remedy)}
+    assert told <= {one.id for one in complete.findings}

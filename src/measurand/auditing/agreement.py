@@ -39,8 +39,8 @@ from measurand.stats.reliability import (
 #: Distinct ratings above which the replicates of the ratio metric are out of reach.
 MOST_VALUES_FOR_RATIO_INTERVAL: Final = 20_000
 
-#: Share of the ratings that may be distinct values if redrawing units is to say anything of nominal alpha without a
-#: single agreement: on a continuous scale only units drawn twice repeat a value.
+#: Share of the ratings that may be distinct values if redrawing units is to say anything of nominal alpha of what is no
+#: name: on a continuous scale hardly anything but units drawn twice repeats a value.
 MOST_DISTINCT: Final = 0.5
 #: Below this many redrawn clusters the percentile bootstrap is too narrow, and its rows say how much.
 FEW_DRAWN: Final = 20
@@ -87,8 +87,8 @@ def agreement(
         `missing` = ``reml`` gives the intraclass correlations over all cells beside the listwise ones. At full
         agreement the lower end is an exact binomial bound: were a share q of units rated by chance, alpha would be
         1 - q; where no pair agrees, the upper end of observed agreement is such a bound. Nominal alpha has no interval
-        where no pair agrees and more than half of the ratings are distinct values, as on a continuous scale: only units
-        that are drawn twice would then repeat a value.
+        where more than half of the ratings are distinct values and the level is not nominal, as on a continuous scale:
+        hardly anything but units that are drawn twice would then repeat a value.
 
     Notes
     -----
@@ -201,8 +201,8 @@ def _alphas(panel: Panel, system: str, replicates: int, confidence: float, seed:
     for position, name in enumerate(["observed_agreement", *(f"alpha_{metric}" for metric in defined)]):
         estimate = float(estimates[position])
         note = _note(name, estimate, float(estimates[0]))
-        if name == "alpha_nominal" and _is_continuous(found, float(estimates[0])):
-            why = "no interval: no two raters gave one thing the same value, and only what is redrawn repeats one"
+        if name == "alpha_nominal" and _is_continuous(panel, found):
+            why = "no interval: more than half of the ratings are distinct values, which redrawn units alone repeat"
             rows.append(Row("agreement", keys, name, estimate, note=joined(note, why), **sample))
             continue
         if not draws:
@@ -233,10 +233,10 @@ def _alphas(panel: Panel, system: str, replicates: int, confidence: float, seed:
     return rows
 
 
-def _is_continuous(found: Patterns, observed: float) -> bool:
-    """Whether no pair agrees because hardly a value is there twice: chance agreement is then that of redrawn copies."""
+def _is_continuous(panel: Panel, found: Patterns) -> bool:
+    """Whether hardly a value is there twice: chance agreement of replicates is then that of redrawn copies."""
     n_ratings = float(found.size[found.of_unit].sum())
-    return observed == 0 and len(found.values) > MOST_DISTINCT * n_ratings
+    return panel.level != "nominal" and len(found.values) > MOST_DISTINCT * n_ratings
 
 
 def _undefined(panel: Panel, found: Patterns, metric: formulas.Metric) -> str:

@@ -196,7 +196,9 @@ def _no_sign_of_it(
     of_shares = any(row.keys.get("rating", "") for row in tested)
     ends = [0.0, 1.0] if of_shares else rows.about.get("range")
     margin = math.nan if ends is None else MISSINGNESS_MARGIN * (ends[1] - ends[0])
-    limit = f"±{short(margin)}{'' if of_shares else f' ({percent(MISSINGNESS_MARGIN)} of the range of the scale)'}"
+    what = "ratings" if str(rows.about.get("scale", "")).startswith("any ") else "scale"
+    of = "" if of_shares else f" ({percent(MISSINGNESS_MARGIN)} of the range of the {what})"
+    limit = f"±{short(margin)}{of}"
     widest = max(tested, key=_reach)
     # Rounding, as of a range that is 3 times .1, must not decide.
     if _reach(widest) <= margin * (1 + 1e-9):

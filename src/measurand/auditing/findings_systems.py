@@ -71,9 +71,8 @@ def systems_differ(rows: Rows) -> Finding:
 def _collapsed(rows: Rows, name: str, question: str, full: Row, raters: Row, source: str) -> Finding:
     """Answer by the full model alone: the smaller one gives system:rater nothing, and so is the usual test.
 
-    Where equal systems are rated in panels of 40 items and 5 raters whose disagreement about systems is small, the
-    smaller model comes out so in up to three fifths of the panels, and its test then finds a difference in 5 to 31 of
-    100; that of the full model does in 4 to 7 of 100 panels of all kinds.
+    How often either finds a difference between equal systems stands in docs/findings.md: the full model keeps its level
+    over all panels, not among those alone in which the smaller one collapses.
     """
     p = math.nan if full.p is None else full.p
     too = " This model estimates system:rater at 0, too." if is_at_boundary(full, "system:rater") else ""
@@ -212,9 +211,15 @@ def _of_leaders(rows: Rows, whole: Sequence[str], rivals: Sequence[str]) -> tupl
     # Of several pairs the one that is the furthest apart: it speaks for the others.
     least = min(by.values(), key=lambda row: row.p_adjusted or 0.0)
     close = [name for name in rivals if any(name in pair for pair in by)]
-    p = show_p(least.p_adjusted)
-    shown = f"{p} after Holm" if len(by) == 1 else f"{p} or more after Holm"
-    return f" Over items and raters {listed(whole)} and {listed(close)} are not told apart ({shown}).", [least]
+    of = "" if len({show_p(row.p_adjusted) for row in by.values()}) == 1 else "the smallest "
+    verb = "is" if len(whole) == 1 else "are"
+    said = f" Over items and raters {listed(whole)} {verb} not told apart from {_or(close)}"
+    return f"{said} ({of}{show_p(least.p_adjusted)} after Holm).", [least]
+
+
+def _or(names: Sequence[str]) -> str:
+    """Return names with a word before the last: "S3 or S2"."""
+    return listed(names) if len(names) > 4 or len(names) < 2 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def _is_between(row: Row, whole: Sequence[str], rivals: Sequence[str]) -> bool:

@@ -49,8 +49,9 @@ def audit(
     Parameters
     ----------
     ratings : Ratings, path or data frame
-        Who gave which rating to which system on which item (`measurand.read_ratings`); without systems the ratings
-        concern the items themselves, and what needs systems is left out.
+        Who gave which rating to which system on which item; without systems the ratings concern the items themselves,
+        and what needs systems is left out. A table with a column for each rater, with other names of columns, or with a
+        scale is read by `measurand.read_ratings` first.
     replicates : int
         Bootstrap replicates of agreement coefficients, at least 100.
     draws : int

@@ -8,7 +8,7 @@ from measurand.reporting import cells
 from measurand.reporting.blocks import Block, Cell, Column, Fold, Table, Text, name_cell
 from measurand.reporting.cells import Remarks, without_empty
 from measurand.reporting.view import View
-from measurand.reporting.words import STATISTIC, clean, joined, shorten
+from measurand.reporting.words import STATISTIC, begin, clean, joined, shorten
 from measurand.result import Key, Row
 
 _STATISTICS: Final = (
@@ -151,12 +151,13 @@ def _interval_words(view: View, criterion: str) -> str:
     names = [name for name in _STATISTICS if any(one == name and missing != "reml" for one, missing in wide)]
     if not names:
         return said
-    has = joined([STATISTIC[name].split(":", 1)[0] for name in names])
-    said += f"The last interval counts raters as a sample, too, as a claim about a new panel must; {has} have one. "
+    has = joined([_brief(name) for name in names])
+    verb = "has" if len(names) == 1 else "have"
+    said += f"The last interval counts raters as a sample, too, as a claim about a new panel must: {has} {verb} one. "
     own = f"alpha_{view.level(criterion)}"
     if own not in names and any(view.defined(criterion, "agreement", own, {"system": ""})):
         said += (
-            f"{STATISTIC[own].split(':', 1)[0]} has none: quote it with its interval over items, as one for these "
+            f"{begin(_brief(own))} has none: quote it with its interval over items, as one for these "
             "raters, and for a new panel ICC(2,1) with its last interval. "
         )
     if {("icc_2_1", "listwise"), ("icc_2_1", "reml")} <= wide and (view.size(criterion, "n_systems") or 0) > 1:
@@ -165,6 +166,12 @@ def _interval_words(view: View, criterion: str) -> str:
             "independent, and so may be too narrow. "
         )
     return said
+
+
+def _brief(statistic: str) -> str:
+    """Return a coefficient's name within a sentence."""
+    level = statistic.removeprefix("alpha_")
+    return STATISTIC[statistic].split(":", 1)[0] if level == statistic else f"{level} alpha"
 
 
 def _level_words(view: View, criterion: str) -> str:
