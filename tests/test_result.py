@@ -18,6 +18,7 @@ from measurand.result import (
     show_interval,
     show_number,
 )
+from measurand.result.digits import show_estimate
 
 NUMERIC_KEYS = ("target", "at_items", "at_raters")
 
@@ -315,3 +316,29 @@ def test_interval_is_blank_without_both_ends():
     assert show_interval(row(1.0, low=0.5)) == ""
     assert show_interval(row(1.0, low=0.5, high=1.5)) == "[0.5, 1.5]"
     assert show_interval(row(1.0, low=8.0, high=math.inf)) == "[8, ∞]"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [
+        (0.008084, 0.02955, "0.007"),  # beside its interval: as many digits as the limits
+        (0.001, 0.002, "0.0075"),
+        (1e-9, 2e-9, "0.007487"),  # far from a narrow one: no endless zeros
+        (0.0074, 0.0074, "0.007487"),
+    ],
+)
+def test_an_estimate_outside_its_interval_has_the_digits_of_the_limits(low, high, shown):
+    assert show_estimate(Row("contrasts", {"contrast": "fit"}, "difference", 0.007487, low=low, high=high)) == shown
+
+
+def test_a_number_that_is_undefined_is_refused_with_its_reason_and_not_a_silent_nan():
+    keys = {"criterion": "", "at_items": 2, "at_raters": 2}
+    result = Result(
+        [
+            Row("generalizability", keys | {"estimator": "anova"}, "g", math.nan, undefined="cells are missing"),
+            Row("generalizability", keys | {"estimator": "henderson"}, "g", 0.5),
+        ]
+    )
+    with pytest.raises(MeasurandError, match=r"undefined: cells are missing; its keys: estimator is anova, henderson"):
+        result.value("generalizability", "g", {"estimator": "anova"})
+    assert result.value("generalizability", "g", {"estimator": "henderson"}) == 0.5

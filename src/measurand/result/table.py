@@ -79,11 +79,22 @@ class Result:
         ]
 
     def value(self, analysis: str, statistic: str, keys: Mapping[str, Key] | None = None) -> float:
-        """Return the estimate of the only row that fits, and refuse where none or several different ones do."""
-        found = {row.estimate for row in self.select(analysis, statistic, keys)}
-        if len(found) != 1:
+        """Return the estimate of the only row that fits.
+
+        Refused where none or several different ones do, and where the number is undefined: the refusal has the reason.
+        """
+        rows = self.select(analysis, statistic, keys)
+        found = {row.estimate for row in rows if not row.undefined}
+        undefined = [row.undefined for row in rows if row.undefined]
+        if undefined and not found:
+            reasons = "; ".join(dict.fromkeys(undefined))
             raise MeasurandError(
-                f"{len(found)} numbers fit {analysis} {statistic} {dict(keys or {})}; "
+                f"{analysis} {statistic} {dict(keys or {})} is undefined: {reasons}; "
+                + self._values_of_keys(analysis, statistic)
+            )
+        if len(found) != 1 or undefined:
+            raise MeasurandError(
+                f"{len(found) + bool(undefined)} numbers fit {analysis} {statistic} {dict(keys or {})}; "
                 + self._values_of_keys(analysis, statistic)
             )
         return found.pop()
