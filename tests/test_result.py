@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from measurand.keys import NUMBER_KEYS
 from measurand.result import (
     COLUMNS,
     KEYS,
@@ -19,8 +20,6 @@ from measurand.result import (
     show_number,
 )
 from measurand.result.digits import show_estimate
-
-NUMERIC_KEYS = ("target", "at_items", "at_raters")
 
 
 def same(a, b):
@@ -56,7 +55,7 @@ def rows(draw):
     keys = {}
     for key in KEYS[analysis]:
         number = st.one_of(st.integers(0, 2**40), st.floats(0.01, 0.99), st.just(math.inf))
-        value = draw(st.one_of(st.none(), number if key in NUMERIC_KEYS else words))
+        value = draw(st.one_of(st.none(), number if key in NUMBER_KEYS else words))
         if value is not None:
             keys[key] = value
     missing = draw(st.booleans())
