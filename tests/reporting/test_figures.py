@@ -115,8 +115,8 @@ def test_a_negative_component_is_seen_and_a_wide_interval_cut():
     drawn = plot(Result(rows), figure="components")
     assert "negative" in drawn.caption
     assert "arrow" in drawn.caption
-    assert "−0.01 [−0.04, 0.03]" in texts(drawn.svg)
-    assert "0.5 [0.1, 900]" in texts(drawn.svg)
+    assert "−0.0100 [−0.0400, 0.0300]" in texts(drawn.svg)
+    assert "0.500 [0.100, 900]" in texts(drawn.svg)
 
 
 def test_components_draw_the_unbiased_and_reml_alone(complete, incomplete):

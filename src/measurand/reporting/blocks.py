@@ -195,7 +195,7 @@ class Cards:
 
 #: Rows from which on a table can be sorted; columns from which on it needs small print, or a landscape page.
 _FEWEST_SORTED: Final = 3
-_MANY: Final = 11
+_MANY: Final = 10
 #: Characters of the head of a row from which on it needs room on a phone.
 _WORDY: Final = 28
 _MOST: Final = 16
