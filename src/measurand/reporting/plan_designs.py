@@ -353,7 +353,15 @@ def power(view: Plan, criterion: str) -> list[Block]:
     beside: list[Block] = []
     if (span := view.first(criterion, "power", "span_of_systems")) is not None and not span.undefined:
         apart = show_number(span.estimate)
-        beside = [Text(f"The observed means of the best and the worst system lie {apart} apart, errors and all.")]
+        told = f"The observed means of the best and the worst system lie {apart} apart, errors and all"
+        true = view.first(criterion, "power", "true_span_of_systems")
+        if true is None:
+            told += "."
+        elif true.undefined:
+            told += f"; how far without errors is not known: {clean(true.undefined)}."
+        else:
+            told += f"; without errors as many systems would be expected {show_number(true.estimate)} apart."
+        beside = [Text(told)]
     table = without_empty("Which differences this panel finds", columns, rows, remarks.all())
     return [Text(said), *beside, table, *_finding_it(view, criterion, wanted)]
 
