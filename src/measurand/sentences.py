@@ -4,9 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Final
 
 from measurand.result import Row, show_number
 from measurand.result.digits import show_estimate, shown_width
+
+#: Up to so many raters nothing is said of raters of their kind: so few, redrawn, vary too little.
+TOO_FEW_RATERS: Final = 5
+
+
+def too_few_raters(n: float | None) -> str:
+    """Return why nothing can be said of raters of the same kind as these; blank where it can, or where none is known.
+
+    Examples
+    --------
+    >>> too_few_raters(5), too_few_raters(6)
+    ('5 raters are too few to speak of raters of their kind', '')
+    """
+    if n is None or n > TOO_FEW_RATERS:
+        return ""
+    return f"{n:g} {'rater is' if n == 1 else 'raters are'} too few to speak of raters of their kind"
 
 
 def show_p(value: float | None) -> str:

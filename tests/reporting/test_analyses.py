@@ -108,7 +108,10 @@ def test_incomplete_panels_show_the_mixed_models(incomplete):
     assert "–" not in column(table, 1)
     said = words(blocks)
     assert "Not defined here: residual, system:rater, item:system and quasi-F" in said
-    assert "disagreement about systems" in said
+    # Nobody differs about systems here, so that the model of raters is that of judgements.
+    assert "Here that model collapsed: it estimates system:rater at 0" in said
+    kept = [replace(row, note="a test") if "boundary" in row.note else row for row in incomplete.rows]
+    assert "the raters' disagreement about systems" in words(system_tests(View(Result(kept, incomplete.settings)), ""))
 
 
 def test_the_model_of_judgements_never_stands_alone(incomplete):
@@ -293,3 +296,29 @@ def test_new_findings_have_names_and_do_not_change_the_verdict(complete):
     before = [one for one in complete.findings if one.id not in ("straight-lining", "severity-drift")]
     with_new, without = (lead(View(Result(complete.rows, complete.settings, f))) for f in (complete.findings, before))
     assert with_new[:-1] == without[:-1]
+
+
+def test_agreement_says_which_interval_to_quote_for_a_new_panel(incomplete, complete):
+    said = words(agreement(View(incomplete), ""))
+    assert "interval alpha and ICC(2,1) have one." in said
+    assert "Ordinal alpha has none: quote it with its interval over items, as one for these raters" in said
+    assert "Of the two for ICC(2,1) quote the one without REML" in said
+    said = words(agreement(View(complete), ""))
+    assert "interval alpha and ICC(2,1) have one." in said
+    assert "without REML" not in said
+
+
+def test_pairs_say_whose_error_it_is_and_where_it_is_the_smaller(complete):
+    keys = {"criterion": "", "system_a": "S1", "system_b": "S2"}
+    note = "narrower than over items, where the error is this pair's own"
+    rows = [
+        Row("pairs", keys | {"unit": "item"}, "difference", 0.4, 0.0, 0.8, 0.95, df2=39.0, p=0.05, p_adjusted=0.05),
+        Row("pairs", keys | {"unit": "item+rater"}, "difference", 0.4, 0.1, 0.7, 0.95, df2=117.2, p=0.01, note=note),
+    ]
+    said = words(pairs_of_systems(View(Result(rows)), ""))
+    assert "Over both all pairs share one, made from all systems, with 117 degrees of freedom" in said
+    assert "For 1 of 1 pair the interval over both is narrower than over items" in said
+    assert "There read the wider of the two." in said
+    wide = words(pairs_of_systems(View(Result([rows[0], replace(rows[1], note="")])), ""))
+    assert "narrower" not in wide
+    assert "few degrees of freedom" not in words(pairs_of_systems(View(complete), ""))

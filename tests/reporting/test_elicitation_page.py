@@ -216,8 +216,8 @@ def test_kind_title_and_words_of_findings(whole):
     assert kind_of(whole) == "elicitation"
     assert default_title(whole) == "Answers of systems"
     assert [one.id for one in whole.findings][: len(FINDINGS)] == FINDINGS
-    assert short_name("read-position") == "read position"
-    assert short_name("first-reply") == "first replies"
+    assert short_name("read-position") == "read-position"
+    assert short_name("first-reply") == "first-reply"
 
 
 def test_numbers_of_the_page_are_the_rows(whole):
@@ -243,7 +243,7 @@ def test_the_lead_tells_what_failed_first(broken):
     total, answered = Elicitation(broken).requests()
     assert answered < total
     assert f"{total} requests to 3 systems: {answered} are answered and {total - answered} are not." in text
-    assert "Fail: requests answered, engines tested" in text
+    assert "Fail: requests-answered, engine-tested" in text
     assert "1 of 2 tests failed" in text
     assert "Nothing more could be asked" in text
 

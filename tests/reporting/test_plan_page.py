@@ -197,7 +197,7 @@ def test_several_criteria_share_a_table_and_their_explanations(whole, hopeless):
         "Of 2 criteria, a panel of at most 20 raters and 200 items reaches G 0.8 for 1 for sure and for 1 not at all."
     )
     screen = render_summary(both, width=100, color=False)
-    assert "→ target reachable, overall: More raters or items of this kind do not help." in screen
+    assert "→ target-reachable, overall: More raters or items of this kind do not help." in screen
 
 
 def test_more_criteria_than_fit_have_one_table_and_say_where_the_rest_is(whole):
@@ -288,14 +288,14 @@ def test_sizes_are_put_in_few_words():
 
 def test_findings_have_short_names():
     for name in ("target-reachable", "layout-pays", "difference-detectable", "facets-reliable"):
-        assert short_name(name) == name.replace("-", " ")
+        assert short_name(name) == name
 
 
 def test_several_criteria_are_told_on_one_screen_with_the_worst_first(whole, hopeless):
     screen = render_summary(of_criteria(whole, ["fine"]) + of_criteria(hopeless, ["bad"]), width=100, color=False)
     table = screen[screen.index("criterion  a b c") :].splitlines()
     assert [line.split()[0] for line in table[1:3]] == ["bad", "fine"]
-    assert table[4].startswith("a  target reachable")
+    assert table[4].startswith("a  target-reachable")
 
 
 def test_where_another_layout_buys_nothing_the_lead_says_so(whole):

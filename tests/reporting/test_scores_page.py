@@ -11,8 +11,11 @@ from rich.cells import cell_len
 from html_page import Page
 from measurand.data import Scale, read_answers, read_items, read_ratings
 from measurand.reporting import default_title, render_html, render_markdown, render_summary, report
+from measurand.reporting.cells import Remarks
 from measurand.reporting.gates import Gates
-from measurand.reporting.scores import ranks_of
+from measurand.reporting.scores import gates_cell, ranks_of
+from measurand.reporting.scores_cells import one_sided, see, smallest_p
+from measurand.reporting.scores_contrasts import order
 from measurand.reporting.scores_summary import table
 from measurand.reporting.scores_verdict import failing, lead
 from measurand.reporting.scores_view import Scores, is_control, side
@@ -304,7 +307,7 @@ def test_of_many_failing_arms_the_verdict_has_the_number_and_the_gates_not_the_n
     n = len(arms)
     assert n > 4
     assert said == (
-        f"{n} of {n} arms (a system under one protocol each) fail gates; most often answer mass ({n}), coverage (2)."
+        f"{n} of {n} arms (a system under one protocol each) fail gates; most often answer-mass ({n}), coverage (2)."
     )
 
 
@@ -322,7 +325,7 @@ def test_gates_show_every_verdict(gated):
     view = Gates(gated)
     assert view.verdict("constant-answers", ("constant", "verification", "", "")) == "fail"
     text = render_summary(gated, width=100, color=False)
-    assert re.search(r"constant answers +✗ 1  ✓ \d+   fail: constant \(verification\)", text)
+    assert re.search(r"constant-answers +✗ 1  ✓ \d+   fail: constant \(verification\)", text)
     parsed = Page(page(gated))
     assert "What fails, and what warns" in parsed.text
     assert "1 of 7 arms fails a gate: constant (verification)" in parsed.text
@@ -492,3 +495,138 @@ def test_counts_that_are_0_for_every_arm_are_named_below_the_table(gated):
     text = Page(page(gated)).text
     assert "0 for every arm:" in text
     assert "Criteria said to be there, mean" in text or "constant-counts" not in text
+
+
+# --- Too few raters, gates that warn, what else fails, intervals beside p ---------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def five_raters():
+    study = simulate_benchmark(
+        seed=5,
+        n_items=120,
+        n_criteria=2,
+        n_raters=5,
+        reliabilities=(0.6, 0.5),
+        truth_items=0,
+        validities=(0.98, 0.5, 0.05),
+        readouts=("generative",),
+        missing_answers=0.03,
+    )
+    return scored(study.answers, study.ratings, over=("item", "item+rater"))
+
+
+def test_of_five_raters_verdict_table_and_terminal_have_one_mark_and_say_why(five_raters):
+    view = Scores(five_raters)
+    assert view.both == "item+rater"
+    assert view.wider == ""
+    assert "5 raters are too few to speak of raters of their kind." in " ".join(lead(view))
+    for text in (
+        render_html(five_raters, title="t", reproduce={}),
+        render_summary(five_raters, width=100, color=False),
+    ):
+        assert "▲▲" not in text
+        assert "▼▼" not in text
+        assert re.search(r"5\s+raters\s+are\s+too\s+few", text)
+        assert "others of their kind" not in text
+    more = replace_settings(five_raters, n_raters=6)
+    assert Scores(more).wider == "item+rater"
+    assert "▼▼" in render_html(more, title="t", reproduce={})
+
+
+def replace_settings(result, **changes):
+    settings = {name: dict(values) for name, values in result.settings.items()}
+    settings["scores"] |= changes
+    return Result(result.rows, settings, result.findings)
+
+
+def test_raters_redrawn_in_the_headline_itself_hold_for_others_of_their_kind(five_raters):
+    rows = [row for row in five_raters.rows if row.unit in ("item+rater", "")]
+    result = Result(rows, five_raters.settings, five_raters.findings)
+    result = replace_settings(result, n_raters=8, over=["item+rater"])
+    assert Scores(result).for_whom == "for these raters and for others of their kind"
+    assert "raters were not redrawn" not in render_html(result, title="t", reproduce={})
+
+
+def test_an_arm_that_a_gate_warns_of_does_not_pass_in_the_table_of_scores(five_raters):
+    view = Scores(five_raters)
+    assert view.warned
+    arm = next(iter(view.warned))
+    cell = gates_cell(view, arm)
+    assert (cell.text, cell.verdict) == ("! warn", "warn")
+    assert "coverage" in cell.title
+
+
+def test_the_verdict_names_what_fails_and_no_other_sentence_speaks_of(five_raters):
+    def verdict(*names):
+        findings = [Finding(name, "?", "fail", "So.", "Do.") for name in names]
+        return " ".join(lead(Scores(Result(five_raters.rows, five_raters.settings, findings))))
+
+    assert "What else fails: missing answers could change the result." in verdict("coverage-decides", "order-real")
+    assert "What else fails" not in verdict("exceeds-people", "order-real", "failed-systems")
+    assert verdict("coverage-decides", "set-choice", "ties-decide", "stand-in", "phrasing-decides").endswith("2 more.")
+
+
+def test_arms_that_fail_gates_are_counted_among_those_that_were_asked(several):
+    view = Scores(several)
+    assert len(view.gated) < len(view.arms)
+    assert all(not is_control(arm[1:]) for arm in view.gated)
+
+
+def difference_row(low, high, p, **more):
+    return Row("contrasts", {"contrast": "anchor"}, "difference", 0.05, low, high, 0.95, "m", "item", p=p, **more)
+
+
+def test_an_interval_that_leaves_out_0_beside_a_large_p_is_explained_and_others_are_not():
+    assert "p decides" in one_sided([difference_row(0.01, 0.2, 0.3)])
+    assert one_sided([difference_row(0.01, 0.2, 0.03), difference_row(-0.01, 0.2, 0.3), None]) == ""
+
+
+def test_the_smallest_p_that_replicates_allow_is_said_where_several_have_it():
+    at_bound = difference_row(0.01, 0.2, 0.01, p_adjusted=0.03, attainable_p=0.01)
+    assert "p 0.03 is the smallest" in smallest_p([at_bound, at_bound])
+    assert smallest_p([at_bound, difference_row(0.01, 0.2, 0.2, p_adjusted=0.2, attainable_p=0.01)]) == ""
+
+
+def test_the_note_of_a_moved_leak_is_said_once_for_all_arms():
+    remarks = Remarks()
+    for mean in ("0.004", "0.0051"):
+        note = f"replicates, whose mean is {mean}, are moved to the difference: a redrawn table has fewer"
+        see(remarks, difference_row(-0.01, 0.1, 0.3, note=note))
+    assert remarks.all() == ["Replicates are moved to the difference: a redrawn table has fewer."]
+
+
+def test_an_estimate_outside_its_interval_is_remarked_upon():
+    remarks = Remarks()
+    see(remarks, difference_row(0.06, 0.2, 0.01))
+    assert any("outside of it" in said for said in remarks.all())
+
+
+def test_max_t_has_no_second_column_where_it_is_what_p_is_adjusted_by(five_raters):
+    pages = {}
+    for name, change in (("same", 0.0), ("other", 0.01)):
+        rows = [
+            replace(row, p_adjusted=beside + change)
+            if row.statistic == "difference" and (beside := max_t_of(five_raters, row)) is not None
+            else row
+            for row in five_raters.rows
+        ]
+        result = Result(rows, five_raters.settings, five_raters.findings)
+        view = Scores(result)
+        pages[name] = [column.text for block in order(view) for column in columns_of(block)]
+    assert "p (max-T)" in pages["other"]
+    assert "p (max-T)" not in pages["same"]
+
+
+def max_t_of(result, row):
+    found = [
+        one.estimate
+        for one in result.rows
+        if one.statistic == "p_max_t" and one.keys == row.keys and one.unit == row.unit
+    ]
+    return found[0] if found else None
+
+
+def columns_of(block):
+    tables = [block] if hasattr(block, "columns") else getattr(block, "blocks", [])
+    return [column for table in tables for column in table.columns]

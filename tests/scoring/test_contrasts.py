@@ -127,7 +127,9 @@ def test_exceeding_these_raters_and_raters_of_this_kind_are_kept_apart(runs):
     }
     assert set(said) == {(over, name) for over in ("item", "item+rater") for name in names}
     assert "for these raters" in said["item", "pairwise"]
-    assert "raters of this kind" in said["item+rater", "pairwise"]
+    assert "raters are too few to speak of raters of their kind" in said["item+rater", "pairwise"]
+    many = runs.computed(*runs.benchmark(n_raters=6), anchors=names, over=("item", "item+rater"))
+    assert all("for raters of this kind" in one.row.note for one in differences(anchor_contrasts(many, "item+rater")))
     store = run.stores["item+rater"]
     a, b = run.columns([run.arm(0, store=store), run.anchor("pairwise", store=store)], Scope(criterion="c0"), store)
     one = next(one for one in differences(anchor_contrasts(run, "item+rater")) if one.row.keys["criterion"] == "c0")
@@ -212,9 +214,23 @@ def test_leakage_is_oracle_minus_held_out_paired_whichever_is_the_headline(runs,
         (row,) = rows_of(run, "fit", system=name, criterion="c0")
         values = (run.arm(position, oracle) - run.arm(position, held_out))[:, 0]
         assert (row.keys["a"], row.keys["b"], row.keys["fit"]) == ("oracle", "held_out", "")
-        low, high = np.quantile(values[1:], [0.025, 0.975])
+        moved = values[1:] - values[1:].mean() + values[0]
+        low, high = np.quantile(moved, [0.025, 0.975])
         assert (row.estimate, row.low, row.high) == pytest.approx((values[0], low, high), abs=CLOSED)
-        assert row.p is not None
+        hits = (np.abs(moved - values[0]) >= abs(values[0]) - CLOSED).sum()
+        assert row.p == pytest.approx((1 + hits) / len(values), abs=CLOSED)
+        assert "centred on the difference" in row.method
+        assert "fewer different items" in row.note
+
+
+def test_the_interval_of_a_leak_holds_the_leak_and_does_not_contradict_its_test(runs):
+    """Percentiles of replicates that leak more than the sample excluded 0, and the estimate, where p was near 1."""
+    answers, ratings = runs.benchmark(systems=("A", "B", "C"))
+    found = [row for row in rows_of(runs.computed(answers, ratings, replicates=199), "fit") if not row.undefined]
+    assert found
+    for row in found:
+        assert row.low < row.estimate < row.high
+        assert (row.low > 0 or row.high < 0) == (row.p < 0.05) or 0.02 < row.p < 0.1
 
 
 def test_the_range_over_tie_rules_and_targets_is_the_highest_less_the_lowest(runs):

@@ -1,5 +1,7 @@
 """The findings of a scoring run: each verdict under its rule, on tables made to have it."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -41,6 +43,10 @@ def found(result, name):
     return one
 
 
+def statement(result, name):
+    return found(result, name).statement
+
+
 def test_a_system_that_knows_the_truth_exceeds_raters_of_this_kind_and_a_blind_one_exceeds_nobody():
     ratings, truth = people(n=500, raters=10, noise=2.0)
     rng = np.random.default_rng(1)
@@ -69,11 +75,22 @@ def test_exceeding_the_pairwise_anchor_alone_is_a_warning():
 
 
 def test_without_redrawn_raters_nothing_is_said_of_raters_of_this_kind():
-    ratings, truth = people()
+    ratings, truth = people(raters=6)
     finding = found(score(answers_of({"S": truth}), ratings, over=("item",), **FEW), "exceeds-people")
     assert "raters of this kind" not in finding.statement
     assert finding.verdict == "warn"
     assert "--over item+rater" in finding.remedy
+
+
+def test_of_five_raters_nothing_is_said_beyond_these_and_the_statement_says_why():
+    ratings, truth = people(raters=5)
+    finding = found(score(answers_of({"S": truth}), ratings, **FEW), "exceeds-people")
+    assert "raters of this kind" not in finding.statement
+    assert finding.statement.endswith("5 raters are too few to speak of raters of their kind.")
+    assert finding.verdict == "warn"
+    assert "six or more" in finding.remedy
+    six = found(score(answers_of({"S": people(raters=6)[1]}), people(raters=6)[0], **FEW), "exceeds-people")
+    assert "for raters of this kind" in six.statement
 
 
 def test_order_is_real_only_where_neighbours_differ():
@@ -118,6 +135,7 @@ def test_a_readout_that_moves_scores_more_than_systems_do_fails():
     finding = found(result, "readout-decides")
     assert finding.verdict == "fail"
     assert "3 of 3 systems higher" in finding.statement
+    assert ", more than the standard deviation between systems under one readout (" in finding.statement
     shares = {row.keys["source"]: row.estimate for row in result["spread"] if row.statistic == "share"}
     assert sum(shares.values()) == pytest.approx(1, abs=1e-12)
     assert shares["readout"] > 0.9
@@ -145,6 +163,9 @@ def test_ties_decide_where_answers_have_two_values():
     ratings, truth = people(n=300)
     result = score(answers_of({"S": (truth > 0).astype(float)}), ratings, over=("item",), **FEW)
     assert found(result, "ties-decide").verdict == "fail"
+    assert re.search(
+        r"moves by at most 0\.\d+ \(S: highest under \w+, lowest under \w+\)", statement(result, "ties-decide")
+    )
     graded = score(answers_of({"S": truth}), ratings, over=("item",), **FEW)
     assert found(graded, "ties-decide").verdict == "pass"
 
@@ -156,9 +177,14 @@ def test_missing_answers_fail_only_if_their_bounds_reach_across_the_anchor():
     finding = found(score(answers_of({"S": clear}), ratings, over=("item",), **FEW), "coverage-decides")
     assert finding.verdict == "warn"
     assert "99.0 %" in finding.statement
+    assert (
+        "At neither bound does an arm change its side of the agreement of one rater with another." in finding.statement
+    )
     lost = truth.copy()
     lost[:120] = np.nan
-    assert found(score(answers_of({"S": lost}), ratings, over=("item",), **FEW), "coverage-decides").verdict == "fail"
+    crossing = found(score(answers_of({"S": lost}), ratings, over=("item",), **FEW), "coverage-decides")
+    assert crossing.verdict == "fail"
+    assert "S lies on either side of the agreement of one rater with another." in crossing.statement
     whole = found(score(answers_of({"S": truth}), ratings, over=("item",), **FEW), "coverage-decides")
     assert whole.verdict == "pass"
 
@@ -226,7 +252,7 @@ def test_constant_baselines_score_nothing_and_under_index_ties_they_may_not():
     leaky = score(answers_of({"S": truth[order]}), sorted_ratings, over=("item",), fit="oracle", ties="index", **FEW)
     finding = found(leaky, "baselines-near-zero")
     assert finding.verdict == "fail"
-    assert "all_low" in finding.statement
+    assert "No: the lowest level (" in finding.statement
 
 
 def test_failed_systems_stay_visible_and_the_way_that_leaving_them_out_goes_is_told():
@@ -237,8 +263,7 @@ def test_failed_systems_stay_visible_and_the_way_that_leaving_them_out_goes_is_t
     assert list(result.settings["scores"]["excluded"]) == [["C", "", "", ""]]
     finding = found(result, "failed-systems")
     assert finding.verdict == "fail"
-    assert "C (input-sensitivity)" in finding.statement
-    assert "up by" in finding.statement
+    assert "Failed: C: input-sensitivity. Leaving it out moves the mean of the systems up, by 0.2" in finding.statement
     assert {row.keys["system"] for row in result["scores"]} == {"A", "B", "C"}
     asked_not = found(score(answers_of(systems), ratings, over=("item",), **FEW), "failed-systems")
     assert asked_not.verdict == "undetermined"
@@ -250,8 +275,10 @@ def test_a_system_as_good_as_the_raters_may_stand_in_and_a_blind_one_may_not():
     rng = np.random.default_rng(8)
     good = found(score(answers_of({"S": truth}), ratings, over=("item",), **FEW), "stand-in")
     assert good.verdict == "pass"
+    assert good.statement == "S beats at least half of the raters (epsilon 0.1, Benjamini-Yekutieli)."
     blind = score(answers_of({"S": rng.normal(size=truth.shape)}), ratings, over=("item",), **FEW)
     assert found(blind, "stand-in").verdict == "fail"
+    assert statement(blind, "stand-in").startswith("None of 1 arms beats half of the raters on any criterion")
 
 
 def test_every_finding_points_to_rows_that_are_there():
@@ -323,3 +350,16 @@ def test_a_constant_answer_that_passes_makes_a_criterion_say_nothing_about_stand
     finding = found(score(answers, ratings, over=("item",), **FEW), "stand-in")
     assert finding.verdict == "undetermined"
     assert "median rating" in finding.statement
+
+
+def test_leakage_is_told_with_an_interval_that_holds_it():
+    ratings, truth = people(n=60)
+    rng = np.random.default_rng(3)
+    answers = answers_of({"S": truth, "T": truth + rng.normal(size=truth.shape)})
+    result = score(answers, ratings, over=("item",), **FEW)
+    text = statement(result, "calibration-leaks")
+    assert re.search(r"adds at most −?0\.\d+ to kappa \(−?0\.\d+ to 0\.\d+; [ST], of 2 arms\)", text)
+    assert text.endswith("The headline is held-out.")
+    leaks = [row for row in result.select("contrasts", "difference", {"contrast": "fit"}) if not row.undefined]
+    assert leaks
+    assert all(row.low < row.estimate < row.high for row in leaks)

@@ -230,3 +230,19 @@ def test_rows_that_are_not_there_are_told_where_others_were_asked():
     assert verdict(result, "coverage") == "warn"
     alone = asked(holes[holes["item"] != "i5"])  # nobody was asked: the design may be like that
     assert verdict(alone, "coverage") == "pass"
+
+
+def test_of_arms_that_pass_alike_none_is_the_nearest_to_the_limit():
+    alike = statement(asked(*(long(drawn(seed), system=f"S{seed}") for seed in range(3))), "coverage")
+    assert alike == "All 3 arms pass, each alike: 100 % of 240 questions answered."
+    mostly = drawn(1)
+    mostly[:50] = 3.0
+    unlike = statement(asked(long(drawn(0), system="A"), long(mostly, system="B")), "constant-answers")
+    assert unlike.startswith("All 2 arms pass; nearest to the limit is B: ")
+
+
+def test_what_a_gate_lacks_is_asked_for_and_nothing_is_said_of_answers_that_fail():
+    probability = long(np.random.default_rng(0).random((60, 4)), system="P", readout="verification")
+    finding = next(one for one in asked(probability).findings if one.id == "answer-mass")
+    assert finding.verdict == "undetermined"
+    assert finding.remedy == "Add what is missing, and ask this gate again."

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -342,3 +344,9 @@ def test_controls_alone_leave_nothing_to_be_scored():
     latent, _ = panel(items=30)
     result = gates(read_answers(long(signal(latent, 0.5), control="blank")), **QUICK)
     assert verdict(result, "coverage") == "not_applicable"
+
+
+def test_the_mean_after_shuffling_is_told_to_the_thousandth_and_never_with_an_exponent():
+    latent, ratings = panel()
+    said = statement(gates(read_answers(long(signal(latent, 0.9))), ratings=ratings, **QUICK))
+    assert re.search(r"quadratic kappa 0\.\d+ against −?0\.\d{3} after shuffling the items, p = 0\.005", said)

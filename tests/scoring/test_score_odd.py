@@ -167,7 +167,8 @@ def test_two_raters_are_no_sample_of_raters_of_their_kind():
     ratings, truth = people(n=120, raters=2, noise=1.5)
     found = score(said({"S": truth}), table(ratings), **FEW)
     finding = one(found, "exceeds-people")
-    assert "1 of 1 for raters of this kind" in finding.statement
+    assert "raters of this kind" not in finding.statement
+    assert "2 raters are too few to speak of raters of their kind" in finding.statement
     assert finding.verdict == "warn"
     notes = [row.note for row in found["anchors"] if row.unit == "item+rater" and not row.undefined]
     assert all("one pair, which cannot be redrawn" in note for note in notes)

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from measurand.data.outputs import Outputs
 from measurand.data.names import natural_order
+from measurand.data.outputs import Outputs
 from measurand.data.text import TokenUnit
 from measurand.probing.token_counts import token_counts
 from measurand.result import MeasurandError

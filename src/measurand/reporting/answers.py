@@ -22,6 +22,11 @@ def short_name(finding_id: str) -> str:
     return clean(finding_id)
 
 
+def as_head(finding_id: str) -> str:
+    """Return the name of a question as the head of a narrow column: without hyphens, which make it wider."""
+    return short_name(finding_id).replace("-", " ")
+
+
 def anchor(view: View, finding: Finding) -> str:
     """Return the anchor of a finding; of several criteria it has the criterion's number, as names can be anything."""
     plain = "".join(c if c.isascii() and (c.isalnum() or c == "-") else "-" for c in finding.id)
@@ -92,7 +97,7 @@ def _matrix(view: View) -> list[Block]:
         columns = [Column("Question"), *(name_column(called(c)) for c in view.criteria)]
         rows = [[Cell(clean(questions[q])), *(cell(c, q) for c in view.criteria)] for q in asked]
     else:
-        columns = [Column("Criterion"), *(Column(short_name(q).replace("-", " "), title=clean(questions[q])) for q in asked)]
+        columns = [Column("Criterion"), *(Column(as_head(q), title=clean(questions[q])) for q in asked)]
         rows = [[name_cell(c), *(cell(c, q) for q in asked)] for c in view.criteria]
     blocks: list[Block] = [
         Text("Each verdict leads to its statement below."),

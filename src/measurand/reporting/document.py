@@ -21,6 +21,8 @@ from measurand.result import Result
 _MOST_REASONS: Final = 20
 #: Reasons that differ in a number alone stand in one line from so many on.
 _FEWEST_ALIKE: Final = 3
+#: Letters of the settings of one analysis, which stand folded.
+_MOST_OF_SETTINGS: Final = 1600
 _NUMBER: Final = re.compile(r"[-−]?\d[\d.,]*(?:e[-+]?\d+)?")
 
 
@@ -152,7 +154,7 @@ def _reproduce(result: Result, reproduce: Mapping[str, str]) -> list[Block]:
         plain = {name: value for name, value in values.items() if not isinstance(value, dict)}
         if plain:
             text = ", ".join(f"{name} {json.dumps(value, ensure_ascii=False)}" for name, value in plain.items())
-            settings.append((ANALYSIS.get(analysis, clean(analysis)), shorten(text, 400)))
+            settings.append((ANALYSIS.get(analysis, clean(analysis)), shorten(text, _MOST_OF_SETTINGS)))
     if settings:
         blocks.append(Fold("Settings of each analysis", [Terms(settings, is_code=True)]))
     blocks.append(

@@ -190,7 +190,7 @@ def _matrix(view: Gates, most: int) -> Table:
         notes.append(f"The first {most} of {len(view.arms)} arms, the worst first; all are in tables/gates.csv.")
     if idle:
         notes.append(f"Not shown, as they apply to no arm: {', '.join(answers.short_name(gate) for gate in idle)}.")
-    return Table("Arms and gates", [Column("Arm"), *(Column(answers.short_name(gate)) for gate in asked)], rows, notes)
+    return Table("Arms and gates", [Column("Arm"), *(Column(answers.as_head(gate)) for gate in asked)], rows, notes)
 
 
 def _applies(view: Gates, gate: str, arm: Arm) -> bool:

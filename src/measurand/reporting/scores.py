@@ -18,9 +18,11 @@ from measurand.reporting.scores_cells import (
     arm_cell,
     difference,
     legend,
+    one_sided,
     path_words,
     redrawn,
     see,
+    smallest_p,
     standing,
     statistic_words,
     whole_range,
@@ -33,7 +35,7 @@ from measurand.result import Key, Row
 #: That a number is a mean over criteria is said once, above the tables.
 _MEAN_OF: Final = re.compile(r"^mean of \d+ criteria(; )?")
 #: The caption says for whom a difference holds.
-_FOR_WHOM: Final = re.compile(r"^(for these raters|exceeds raters of this kind)(; )?")
+_FOR_WHOM: Final = re.compile(r"^(for these raters|for raters of this kind|\d+ raters? (is|are) too few [a-z ]*)(; )?")
 #: Anchors that every table has a column for.
 AGAINST: Final = ("pairwise", "leave_one_out")
 #: Up to so many protocols have their tables open, and with so few systems each they share one.
@@ -144,6 +146,10 @@ def board(
     ]
     if against and with_baselines:
         remarks.say(legend(view))
+        # Said once, of the tables of all protocols.
+        every = [arm for members in view.protocols.values() for arm in members]
+        if why := one_sided([view.against(arm, name) for arm in every for name in against]):
+            remarks.say(why)
     if any(arm[0] in view.controls for arm in arms):
         remarks.say("control: trained as a control of another system; it is no contender, and counts in no rank.")
     if any(arm in view.failed for arm in arms):
@@ -207,11 +213,14 @@ def _coverage(view: Scores, arm: Arm) -> Cell:
 
 
 def gates_cell(view: Scores, arm: Arm) -> Cell:
-    """Return which gates an arm fails."""
+    """Return which gates an arm fails; where it fails none, which warn of it."""
     if arm not in view.gated:
         return Cell("–")
     failed = view.failed.get(arm, [])
     href = "gates" if "gates" in view.result.analyses else ""
+    if not failed and (warned := view.warned.get(arm)):
+        text = "! warn" if len(warned) == 1 else f"! {len(warned)} warn"
+        return Cell(text, title=", ".join(map(clean, warned)), href=href, verdict="warn")
     if not failed:
         return Cell("✓ pass", href=href, verdict="pass")
     names = ", ".join(clean(name) for name in failed if name)
@@ -271,10 +280,12 @@ def _every_anchor(view: Scores) -> list[Block]:
     for unit in view.units:
         remarks = Remarks()
         rows = []
+        found: list[Row | None] = []
         for arm in [arm for one in view.plain for arm in view.ranked(view.protocols[one])]:
             shown: list[Cell] = []
             for name in view.anchors:
                 row = view.against(arm, name, unit=unit)
+                found.append(row)
                 p = None if row is None else row.p_adjusted
                 if row is not None:
                     see(remarks, replace(row, note=_FOR_WHOM.sub("", row.note)))
@@ -283,6 +294,9 @@ def _every_anchor(view: Scores) -> list[Block]:
         columns = [Column("System")]
         for name in view.anchors:
             columns += [Column(f"Minus {ANCHOR_SHORT.get(name, name)}", is_number=True), Column("p", is_number=True)]
+        for said in (smallest_p(found), one_sided(found)):
+            if said:
+                remarks.say(said)
         tables.append(without_empty(f"Differences from anchors, {redrawn(unit)}", columns, rows, remarks.all(5)))
     return [Fold("Against every anchor, with adjusted p", tables)]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -78,9 +78,12 @@ _PATH: Final[dict[tuple[str, str], str]] = {
 }
 MARK_OF: Final[dict[Side, str]] = {"above": "▲", "below": "▼", "open": "≈", "": "–"}
 
+#: The level of tests, as in the findings.
+_LEVEL: Final = 0.05
 
 #: How a note says that replicates lie elsewhere than the estimate: with a number, which each row has of its own.
 _CENTRE: Final = re.compile(r"the replicates centre on [^:]*: ")
+_MOVED: Final = re.compile(r"replicates, whose mean is \S*, are")
 _CENTRED: Final = (
     "where an estimate lies near the end of its interval, or outside of it, the replicates lie elsewhere: "
 )
@@ -94,7 +97,7 @@ def see(remarks: Remarks, row: Row | None) -> None:
         remarks.see(row)
         return
     for part in row.note.split("; "):
-        remarks.see(replace(row, note=_CENTRE.sub(_CENTRED, part)))
+        remarks.see(replace(row, note=_MOVED.sub("replicates are", _CENTRE.sub(_CENTRED, part))))
     if row.low is not None and row.high is not None and not row.low <= row.estimate <= row.high:
         remarks.say(sentence(f"{_CENTRED}they repeat items, and choose and fit anew"))
 
@@ -163,6 +166,52 @@ def turned(row: Row | None) -> Cell:
     )
 
 
+def smallest_p(rows: Sequence[Row | None]) -> str:
+    """Return which adjusted p is the smallest that the replicates can give, where several differences have it.
+
+    Examples
+    --------
+    >>> keys = {"contrast": "anchor"}
+    >>> found = [Row("contrasts", keys, "difference", 0.1, p=0.002, p_adjusted=0.022, attainable_p=0.002)] * 2
+    >>> smallest_p(found)
+    'p 0.022 is the smallest that these replicates and so many comparisons allow; more replicates can make it smaller.'
+    """
+    known = [(row.p_adjusted, row) for row in rows if row is not None and row.p_adjusted is not None]
+    least = min((adjusted for adjusted, _ in known), default=None)
+    at_bound = [
+        row
+        for adjusted, row in known
+        if adjusted == least and row.p is not None and row.p <= (row.attainable_p or 0.0) * (1 + 1e-9)
+    ]
+    if least is None or len(at_bound) < 2:
+        return ""
+    return (
+        f"p {cells.p_value(least).text} is the smallest that these replicates and so many comparisons allow; more "
+        "replicates can make it smaller."
+    )
+
+
+def one_sided(rows: Sequence[Row | None]) -> str:
+    """Return why an interval can leave out 0 where p is not small; blank where none of these does.
+
+    Examples
+    --------
+    >>> keys = {"contrast": "anchor"}
+    >>> one_sided([Row("contrasts", keys, "difference", 0.07, 0.02, 0.18, p=0.001)])
+    ''
+    """
+    for row in rows:
+        if row is None or row.p is None or row.low is None or row.high is None:
+            continue
+        if row.p >= _LEVEL and (row.low > 0 or row.high < 0):
+            return (
+                "Where an interval leaves out 0 and p, before it is adjusted, is yet .05 or more, the replicates lie "
+                "to one side of the difference: they repeat items, and choose and fit anew. p goes by how far they "
+                "are from the difference, not by where they lie, and p decides."
+            )
+    return ""
+
+
 def signed(row: Row) -> str:
     """Return a difference with its sign."""
     text = show_estimate(row)
@@ -177,7 +226,7 @@ def standing(view: Scores, arm: Arm, anchor: str) -> Cell:
     if row.undefined:
         return Cell("–", title=clean(row.undefined))
     where = side(row)
-    wider = side(view.against(arm, anchor, unit=view.both)) if view.both and view.both != view.unit else ""
+    wider = side(view.against(arm, anchor, unit=view.wider)) if view.wider else ""
     text = {"above": "above", "below": "below", "open": "not told apart", "": ""}[where]
     mark = MARK_OF[where]
     if where in ("above", "below") and wider == where:
@@ -191,11 +240,15 @@ def legend(view: Scores) -> str:
         "▲ above and ▼ below an anchor: the paired difference, which stands beneath with its interval, is told from 0 "
         "(p below .05, adjusted over the systems); ≈ it is not."
     )
-    if view.both and view.both != view.unit:
+    if view.wider:
         said += (
             " One mark holds for these raters; two (▲▲, ▼▼) for other raters of their kind, too: with raters redrawn "
             "as well, which in simulation made intervals too wide rather than too narrow (98 to 100 % for 95 %)."
         )
+    elif view.too_few:
+        said += f" That holds for these raters: {view.too_few}."
+    elif "rater" in view.unit:
+        said += " That holds for other raters of their kind, too: raters were redrawn as well."
     else:
         said += " That holds for these raters: raters were not redrawn."
     return said

@@ -9,7 +9,7 @@ from typing import Final
 from measurand.reporting import cells, figures_readouts, figures_scores
 from measurand.reporting.blocks import Block, Cell, Column, Fold, Image, Part, Table, Text, name_cell
 from measurand.reporting.cells import Remarks, without_empty
-from measurand.reporting.scores_cells import ANCHOR, arm_cell, difference, redrawn, see, turned
+from measurand.reporting.scores_cells import ANCHOR, arm_cell, difference, one_sided, redrawn, see, smallest_p, turned
 from measurand.reporting.scores_view import Arm, Protocol, Scores, arm_of, is_told_apart, protocol_words, side
 from measurand.reporting.words import begin, clean, plural, shorten
 from measurand.result import Key, Row
@@ -86,13 +86,18 @@ def _told(view: Scores, protocol: Protocol, pairs: Sequence[tuple[Arm, Arm]]) ->
     neighbours = [pair for pair in itertools.pairwise(ranked) if pair in compared]
     said = (
         f"{begin(protocol_words(protocol))}: of" if protocol_words(protocol) else "Of"
-    ) + f" {plural(len(pairs), 'pair')} of systems {len(differ)} differ, adjusted, {redrawn(view.unit)}"
+    ) + f" {plural(len(pairs), 'pair')} of systems {_differ(len(differ))}, adjusted, {redrawn(view.unit)}"
     if view.both and view.both != view.unit:
         wider = sum(is_told_apart(view.pair(protocol, a[0], b[0], view.both)[0]) for a, b in pairs)
         said += f"; {wider} with {redrawn(view.both)}"
     if len(neighbours) > 1:
-        said += f". Of {len(neighbours)} neighbours in the ranking {sum(pair in differ for pair in neighbours)} differ"
+        n = sum(pair in differ for pair in neighbours)
+        said += f". Of {len(neighbours)} pairs of neighbours in the ranking {_differ(n)}"
     return f"{said}."
+
+
+def _differ(n: int) -> str:
+    return f"{n or 'none'} {'differs' if n < 2 else 'differ'}"
 
 
 def _pair_table(view: Scores, protocol: Protocol, pairs: Sequence[tuple[Arm, Arm]]) -> Block:
@@ -100,15 +105,19 @@ def _pair_table(view: Scores, protocol: Protocol, pairs: Sequence[tuple[Arm, Arm
         return Text(f"All {len(pairs):,} pairs are in tables/contrasts.csv.", small=True)
     remarks = Remarks()
     rows = []
+    found: list[Row | None] = []
     for a, b in pairs:
         shown: list[Cell] = []
         for unit in view.units:
             row, is_turned = view.pair(protocol, a[0], b[0], unit)
+            found.append(row)
             max_t = None if row is None else view.beside(row, "p_max_t", unit)
+            # Where max-T is what p is adjusted by it has no second column.
+            is_second = max_t is not None and row is not None and row.p_adjusted != max_t.estimate
             shown += [
                 turned(row) if is_turned else difference(row, remarks),
                 cells.p_value(None if row is None else row.p_adjusted),
-                cells.p_value(None if max_t is None else max_t.estimate),
+                cells.p_value(max_t.estimate if max_t is not None and is_second else None),
             ]
         rows.append([name_cell(a[0], 24), name_cell(b[0], 24), *shown])
     columns = [Column("System"), Column("minus system")]
@@ -118,6 +127,9 @@ def _pair_table(view: Scores, protocol: Protocol, pairs: Sequence[tuple[Arm, Arm
             Column("p, adjusted", is_number=True),
             Column("p (max-T)", is_number=True),
         ]
+    for said in (smallest_p(found), one_sided(found)):
+        if said:
+            remarks.say(said)
     words = protocol_words(protocol)
     title = f"Pairs of systems{f', {shorten(words, 60)}' if words else ''}"
     table = without_empty(title, columns, rows, remarks.all(4))
@@ -243,7 +255,10 @@ def _of_protocol(view: Scores, found: Sequence[Row], matched: Sequence[Row], cap
         Column("On items that both answered", is_number=True),
         Column("Over all criteria", is_number=True),
     ]
-    table = without_empty(caption, columns, shown, remarks.all(4))
+    for said in (smallest_p(found), one_sided(found)):
+        if said:
+            remarks.say(said)
+    table = without_empty(caption, columns, shown, remarks.all(5))
     return [*blocks, *_folded(table)]
 
 
@@ -301,7 +316,10 @@ def _choices(view: Scores, what: str) -> list[Block]:
     for row in found:
         arm = arm_of(row)
         scores = [_point(view, arm, view.path | {what: level}) for level in _LEVELS[what]]
-        rows.append([_arm(view, arm), *scores, cells.plain(row, places=_PLACES), Cell(clean(row.keys["a"]))])
+        spread = cells.plain(row, places=_PLACES)
+        # Of choices that come to the same none is the highest.
+        highest = "–" if not spread.text.strip("0.") else clean(row.keys["a"])
+        rows.append([_arm(view, arm), *scores, spread, Cell(highest)])
     columns = [
         Column("System"),
         *(Column(level, is_number=True) for level in _LEVELS[what]),

@@ -78,7 +78,7 @@ def _tables(view: Scores, arms: Sequence[Arm], title: str) -> list[Block]:
         ]
         rows = [
             [
-                name_cell(criterion),
+                name_cell(criterion, blank="the only one, unnamed"),
                 *(_score(view, arm, criterion) for arm in block),
                 *(_anchor(view, name, criterion) for name in shown),
             ]
@@ -128,7 +128,7 @@ def criteria(view: Scores) -> list[Block]:
         ]
         rows.append(
             [
-                name_cell(criterion),
+                name_cell(criterion, blank="the only one, unnamed"),
                 cells.estimate(alpha),
                 _percent(share),
                 *(_anchor(view, name, criterion) for name in ("pairwise", "leave_one_out")),

@@ -57,16 +57,17 @@ def scores_table(view: Scores, width: int, *, most: int = MOST_ROWS) -> list[str
     if len(arms) > len(shown):
         lines.append(f"… and {plural(len(arms) - len(shown), 'more system')}")
     if against:
-        both = " ▲▲ ▼▼ for others of their kind, too" if view.both and view.both != view.unit else ""
-        lines.append(_cut(f"▲ above  ▼ below  ≈ not told apart (adjusted){';' if both else ''}{both}", width))
+        # Why no more is said of so few raters the verdict says.
+        more = "; ▲▲ ▼▼ others of their kind, too" if view.wider else f"; {view.for_whom}"
+        lines += textwrap.wrap(f"▲ above  ▼ below  ≈ not told apart (adjusted){more}", width, subsequent_indent="  ")
     return lines
 
 
 def _mark(view: Scores, arm: Arm, anchor: str) -> str:
     where = side(view.against(arm, anchor))
     mark = MARK_OF[where]
-    if where in ("above", "below") and view.both and view.both != view.unit:
-        return mark * 2 if side(view.against(arm, anchor, unit=view.both)) == where else mark
+    if where in ("above", "below") and view.wider:
+        return mark * 2 if side(view.against(arm, anchor, unit=view.wider)) == where else mark
     return mark
 
 

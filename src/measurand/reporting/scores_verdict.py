@@ -1,4 +1,4 @@
-"""The verdict of a scoring run in up to three sentences: people, order, readout; counted from its rows."""
+"""The verdict of a scoring run in up to four sentences: people, order, readout, what else fails; from its rows."""
 
 from __future__ import annotations
 
@@ -18,6 +18,17 @@ _MOST_PROTOCOLS: Final = 3
 #: Arms that fail gates and are named one by one, and gates that are named in place of more.
 _MOST_ARMS: Final = 4
 _MOST_GATES: Final = 3
+#: What a finding that fails says, of those that no other sentence of the verdict is about.
+_ALSO: Final = {
+    "coverage-decides": "missing answers could change the result",
+    "set-choice": "the choice of criteria decides",
+    "calibration-leaks": "calibration has seen the ratings",
+    "ties-decide": "the rule for ties decides",
+    "phrasing-decides": "the wording decides",
+    "baselines-near-zero": "trivial answers score",
+    "stand-in": "no system could stand in for a rater",
+}
+_MOST_ALSO: Final = 3
 _SIDES: Final[tuple[Side, ...]] = ("above", "below", "open")
 _WHO: Final = {
     "pairwise": "the agreement of one rater with another",
@@ -48,10 +59,18 @@ def headline(view: Scores) -> str:
 
 
 def lead(view: Scores) -> list[str]:
-    """Return the verdict: do systems exceed people, is the order real, is it the readout."""
+    """Return the verdict: do systems exceed people, is the order real, is it the readout, and what else fails."""
     if not view.arms:
         return []
-    return [sentence for sentence in (_people(view), _order(view), _readout(view)) if sentence]
+    return [sentence for sentence in (_people(view), _order(view), _readout(view), _also(view)) if sentence]
+
+
+def _also(view: Scores) -> str:
+    """Return which findings fail that the other sentences do not speak of, blank where none does."""
+    failed = {finding.id for finding in view.result.findings if finding.verdict == "fail"}
+    said = [words for name, words in _ALSO.items() if name in failed]
+    more = [f"{len(said) - _MOST_ALSO} more"] if len(said) > _MOST_ALSO else []
+    return f"What else fails: {', '.join([*said[:_MOST_ALSO], *more])}." if said else ""
 
 
 def _people(view: Scores) -> str:
@@ -78,7 +97,9 @@ def _people(view: Scores) -> str:
         )
     more = len(view.plain) - len(protocols)
     others = f" ({plural(more, 'more protocol')} in the tables)" if more else ""
-    return f"{'. '.join(said)}{others}."
+    claimed = any(of["above"] or of["below"] for one in protocols for of in _standings(view, one).values())
+    why = f" {begin(view.too_few)}." if view.too_few and claimed else ""
+    return f"{'. '.join(said)}{others}.{why}"
 
 
 def _told_apart(view: Scores) -> list[Protocol]:
@@ -104,10 +125,10 @@ def _of_protocol(view: Scores, protocol: Protocol) -> str:
     for name, of in _standings(view, protocol).items():
         above, below, n = of["above"], of["below"], sum(map(len, of.values()))
         text = f"{_number(above, n)} above {_who(view, name)}"
-        if above and view.both and view.both != view.unit:
+        if above and view.wider:
             text += f", {_of_others(len(_for_others(view, above, name)), len(above))}"
         elif above:
-            text += " for these raters"
+            text += f" {view.for_whom}"
         if not above and below:
             text += f", {len(below)} below it" if n > 1 else ", but below it"
         said.append(text)
@@ -137,7 +158,7 @@ def _who(view: Scores, name: str) -> str:
 
 def _for_others(view: Scores, arms: Sequence[Arm], name: str) -> list[Arm]:
     """Return the arms that are above an anchor with raters redrawn, too."""
-    return [arm for arm in arms if side(view.against(arm, name, unit=view.both)) == "above"]
+    return [arm for arm in arms if side(view.against(arm, name, unit=view.wider)) == "above"]
 
 
 def _number(above: Sequence[Arm], of: int) -> str:
@@ -237,7 +258,8 @@ def failing(view: Scores) -> str:
         return ""
     if len(arms) <= _MOST_ARMS:
         return f"{plural(len(arms), 'arm')} {'fails' if len(arms) == 1 else 'fail'} gates: {named(arms)}."
-    of = f" of {len(view.arms)}" if arms[0] in view.arms else ""
+    # A control that is made from stored answers is asked no gate.
+    of = f" of {len(view.gated)}" if arms[0] in view.arms else ""
     said = f"{len(arms)}{of} arms (a system under one protocol each) fail gates"
     often = Counter(gate for arm in arms for gate in view.failed[arm] if gate).most_common(_MOST_GATES)
     most = ", ".join(f"{short_name(gate)} ({n})" for gate, n in often)

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 from measurand.keys import KEYS
 from measurand.reporting.words import called, clean
 from measurand.result import Key, Result, Row
+from measurand.sentences import too_few_raters
 
 #: System, readout, phrasing, variant; and the last three, which systems that are compared share.
 Arm = tuple[str, str, str, str]
@@ -100,6 +101,22 @@ class Scores:
     def both(self) -> str:
         """The unit that redraws raters beside items or groups, blank if there is none."""
         return next((unit for unit in self.units if unit.endswith("+rater")), "")
+
+    @cached_property
+    def too_few(self) -> str:
+        """Why nothing is said of raters of the same kind as these, blank where something is."""
+        return too_few_raters(self.settings.get("n_raters"))
+
+    @property
+    def wider(self) -> str:
+        """The unit beside the headline's that decides what holds for raters of this kind; blank where nothing does."""
+        return "" if self.too_few or self.both == self.unit else self.both
+
+    @property
+    def for_whom(self) -> str:
+        """Whom a difference over the headline's unit holds for."""
+        of_kind = "rater" in self.unit and not self.too_few
+        return "for these raters and for others of their kind" if of_kind else "for these raters"
 
     @cached_property
     def main(self) -> dict[str, Key]:
@@ -260,6 +277,15 @@ class Scores:
         for keys in self.settings.get("excluded", []):
             system, readout, phrasing, variant = (str(value) for value in keys)
             out.setdefault((system, readout, phrasing, variant), [""])
+        return out
+
+    @cached_property
+    def warned(self) -> dict[Arm, list[str]]:
+        """The gates that warn of each arm."""
+        out: dict[Arm, list[str]] = {}
+        for row in self.all("gates", "passed"):
+            if row.estimate == 1 and row.note.startswith("warn: "):
+                out.setdefault(arm_of(row), []).append(str(row.keys["gate"]))
         return out
 
     @cached_property

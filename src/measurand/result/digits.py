@@ -11,6 +11,8 @@ from measurand.result.rows import Key, Row
 _HEAVY_TAILED: Final = ("variance",)
 #: Smaller numbers are shown with an exponent.
 _TINY: Final = 1e-4
+#: Widths of its interval from which on an estimate lies far from it.
+_FAR: Final = 100
 
 
 def show_number(value: float | None, *, width: float | None = None) -> str:
@@ -77,12 +79,16 @@ def show_estimate(row: Row) -> str:
     --------
     >>> show_estimate(Row("components", {"component": "rater"}, "variance", 0.212, low=0.0061, high=10.4))
     '0.212'
+    >>> show_estimate(Row("contrasts", {"contrast": "fit"}, "difference", 0.007487, low=0.008084, high=0.02955))
+    '0.007'
     """
     low, high = row.low, row.high
     if row.statistic in _HEAVY_TAILED:
         return three_digits(row.estimate)
-    # An interval beside the estimate (of a statistic at its bound), or of no width, would ask for endless zeros.
-    if low is None or high is None or low == high or not low <= row.estimate <= high or _are_counts(row):
+    if low is None or high is None or low == high or _are_counts(row):
+        return show_rounded(row.estimate, None)
+    # Far from a narrow interval (of a statistic at its bound) the digits that fit it would be endless zeros.
+    if max(low - row.estimate, row.estimate - high) > _FAR * (high - low):
         return show_rounded(row.estimate, None)
     return show_rounded(row.estimate, shown_width(row))
 

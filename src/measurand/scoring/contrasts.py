@@ -17,7 +17,7 @@ from measurand.scoring.opponents import Opponents
 from measurand.scoring.paths import Path, kappa
 from measurand.scoring.replicates import Store
 from measurand.scoring.run import Run, Scope
-from measurand.sentences import joined
+from measurand.sentences import joined, short, too_few_raters
 from measurand.stats.inference import FloatArray, holm
 from measurand.stats.replicates import bootstrap_p, max_t
 
@@ -33,6 +33,10 @@ SIGNIFICANT: Final = 0.05
 
 #: What may tell two arms of one system apart and is contrasted.
 PROTOCOL_CONTRASTS: Final = ("readout", "phrasing", "prefill", "attempt", "control", "protocol")
+
+_FEWER_ITEMS: Final = "a redrawn table has fewer different items, on which a calibration leaks more"
+#: The method of an interval whose replicates were moved to the difference.
+CENTRED: Final = "percentile bootstrap, refitted, replicates centred on the difference"
 
 #: Readouts that are made from another one's stored answers.
 DERIVED: Final = (BINARIZED, "double_centred")
@@ -68,18 +72,35 @@ def _difference(
     scope: Scope,
     over: str,
     note: str = "",
+    *,
+    is_centred: bool = False,
 ) -> Contrast:
     first, second = run.columns([a, b], scope, run.stores[over])
     values = first - second
+    if is_centred:
+        values, moved = _centred(values)
+        note = joined(note, moved)
     undefined = "one of the two has no score here"
     n_items, n_raters = run.sample(scope)
     note = joined(note, _criteria_left_out(run, [a, b], scope, run.stores[over]))
     full = {**keys, **scope.keys}
     row = run.row("contrasts", full, "difference", values, over=over, n_items=n_items, undefined=undefined, note=note)
+    if is_centred and row.low is not None:
+        row = replace(row, method=CENTRED)
     test = bootstrap_p(float(values[0]), values[1:])
     if not test.undefined:
         row = replace(row, p=test.p, attainable_p=test.attainable_p)
     return Contrast(replace(row, n_raters=n_raters), values)
+
+
+def _centred(values: FloatArray) -> tuple[FloatArray, str]:
+    """Return a difference with its replicates moved so that their mean is the difference, and a note that says so."""
+    known = values[1:][~np.isnan(values[1:])]
+    if np.isnan(values[0]) or len(known) == 0:
+        return values, ""
+    mean = float(known.mean())
+    moved = np.concatenate([values[:1], values[1:] - mean + values[0]])
+    return moved, f"replicates, whose mean is {short(mean)}, are moved to the difference: {_FEWER_ITEMS}"
 
 
 def _criteria_left_out(run: Run, series: Sequence[FloatArray], scope: Scope, store: Store) -> str:
@@ -174,7 +195,7 @@ def anchor_contrasts(run: Run, over: str) -> list[Contrast]:
                 family = []
                 for i in members:
                     keys = _anchor_keys(run, "anchor", i, name)
-                    note = _whom(over)
+                    note = _whom(run, over)
                     a, b = run.arm(i, store=store), run.anchor(name, store=store)
                     family.append(_difference(run, keys, a, b, scope, over, note))
                 out += _adjusted(family)
@@ -312,7 +333,7 @@ def matched_anchor_rows(run: Run) -> list[Row]:
                         here = slice(start, start + len(weights))
                         series[here, position] = anchor_kappa(name, opponents, run.path, run.folds)
                 keys = _anchor_keys(run, "anchor_matched", i, name)
-                note = f"the anchor on the arm's own items; {_whom(over)}"
+                note = f"the anchor on the arm's own items; {_whom(run, over)}"
                 own = run.arm(i, store=store)
                 for scope in run.headlines:
                     found = _difference(run, keys, own, series, scope, over, note)
@@ -320,8 +341,10 @@ def matched_anchor_rows(run: Run) -> list[Row]:
     return [one.row for family in families.values() for one in _adjusted(family)]
 
 
-def _whom(over: str) -> str:
-    return "for raters of this kind" if "rater" in over else "for these raters"
+def _whom(run: Run, over: str) -> str:
+    if "rater" not in over:
+        return "for these raters"
+    return too_few_raters(run.field.n_raters) or "for raters of this kind"
 
 
 def _on_common(run: Run, i: int, j: int, masks: Sequence[npt.NDArray[np.bool_]]) -> list[FloatArray]:
@@ -339,7 +362,12 @@ def _on_common(run: Run, i: int, j: int, masks: Sequence[npt.NDArray[np.bool_]])
 
 
 def _leakage(run: Run) -> list[Contrast]:
-    """Return what a calibration fitted to the very items that it scores adds: oracle minus held-out, paired."""
+    """Return what a calibration fitted to the very items that it scores adds: oracle minus held-out, paired.
+
+    A redrawn table has fewer different items, and on fewer items a calibration leaks more: in simulation (60 and 150
+    items) replicates centred on 1.6 to 2.5 times the leak. They are moved to the leak of the sample itself, for the
+    interval as for the test; what is left is wide: 95 % intervals held the mean leak in all of 480 tables.
+    """
     if run.path.calibration != "rank" or run.measure.name != "kappa_quadratic":
         return []
     oracle, held_out = (replace(run.path, fit=fit) for fit in ("oracle", "held_out"))
@@ -358,7 +386,8 @@ def _leakage(run: Run) -> list[Contrast]:
                 **run.path.keys,
                 "fit": "",
             }
-            family.append(_difference(run, keys, run.arm(i, oracle), run.arm(i, held_out), scope, run.over))
+            a, b = run.arm(i, oracle), run.arm(i, held_out)
+            family.append(_difference(run, keys, a, b, scope, run.over, is_centred=True))
         out += _adjusted(family)
     return out
 

@@ -18,7 +18,7 @@ from measurand.scoring.questions import (
     is_clear,
     named,
 )
-from measurand.sentences import short, spread_of
+from measurand.sentences import estimate_of, short, spread_of
 
 
 def readout_decides(told: Told) -> Finding:
@@ -107,7 +107,7 @@ def calibration_leaks(told: Told) -> Finding:
         return finding(name, question, "undetermined", statement)
     worst = max(rows, key=lambda row: row.estimate)
     statement = (
-        f"Fitted to the very items that it scores (oracle), calibration adds at most {short(worst.estimate)} to kappa "
+        f"Fitted to the very items that it scores (oracle), calibration adds at most {estimate_of(worst)} to kappa "
         f"({spread_of(worst)}; {arm_named(worst.keys)}, of {_arms(len(rows))}), {told.scope}".rstrip(", ")
         + f". The headline is {told.run.path.fit.replace('_', '-')}."
     )
@@ -191,9 +191,11 @@ def coverage_decides(told: Told) -> Finding:
     )
     if crossing:
         lie = "lies" if len(set(crossing)) == 1 else "lie"
-        statement += f" Between their bounds {named(crossing)} {lie} on either side of the pairwise anchor."
+        statement += (
+            f" Between their bounds {named(crossing)} {lie} on either side of the agreement of one rater with another."
+        )
     elif anchor is not None and not anchor.undefined:
-        statement += " At neither bound does an arm change its side of the pairwise anchor."
+        statement += " At neither bound does an arm change its side of the agreement of one rater with another."
     verdict: Verdict = "fail" if crossing else "warn"
     remedy = (
         "Show the bounds beside the score, compare arms on the items that both answered, and ask again what is missing."
@@ -231,7 +233,7 @@ def set_choice(told: Told) -> Finding:
         statement += " Each is in or out in at least 95 % of the replicates."
     if near:
         spelled = ", ".join(f"{row.estimate:.0f} at {row.keys['threshold']:g}" for row in near)
-        statement += f" Arms clearly above the pairwise anchor: {spelled}."
+        statement += f" Arms clearly above the agreement of one rater with another: {spelled}."
     verdict: Verdict = "pass" if not open_ones else "fail" if moves else "warn"
     remedy = (
         "" if verdict == "pass" else "Show the results over thresholds, and over all criteria, beside the headline."

@@ -11,7 +11,7 @@ from measurand.result import Finding, Row, Verdict
 from measurand.scoring.contrasts import SIGNIFICANT
 from measurand.scoring.questions import NEAR_ZERO, Told, arm_named, finding, is_clear, named
 from measurand.scoring.replicates import ALPHA
-from measurand.sentences import short, spread_of
+from measurand.sentences import estimate_of, short, spread_of, too_few_raters
 from measurand.stats.inference import holm
 
 _ARM = ("system", "readout", "phrasing", "variant")
@@ -31,8 +31,6 @@ _BASELINE_WORDS = {
 }
 #: Share of raters that a system must beat to stand in for one.
 _HALF = 0.5
-#: Up to this many raters nothing is said of raters of their kind: so few redrawn vary too little.
-_FEW_RATERS = 5
 
 
 def exceeds_people(told: Told) -> Finding:
@@ -47,7 +45,9 @@ def exceeds_people(told: Told) -> Finding:
     if not anchors or not told.arms:
         why = "no anchor was computed (--anchors pairwise, leave_one_out; statistic kappa_quadratic)"
         return finding(name, question, "undetermined", f"Not determined: {why}.")
-    units = list(told.run.stores)
+    few = too_few_raters(told.run.field.n_raters)
+    # Of raters of their kind nothing is said where these are too few, unless nothing else was redrawn.
+    units = [unit for unit in told.run.stores if not few or "rater" not in unit] or list(told.run.stores)
     said: list[str] = []
     where: list[Row | None] = []
     best: set[tuple[str, bool]] = set()
@@ -64,8 +64,8 @@ def exceeds_people(told: Told) -> Finding:
             clear = [i for i, one in found.items() if one is not None and one.estimate > 0 and is_clear(one)]
             where += [found[i] for i in clear[:3]]
             if clear:
-                best.add((anchor, "rater" in unit and told.run.field.n_raters > _FEW_RATERS))
-            kind = "raters of this kind" if "rater" in unit else "these raters"
+                best.add((anchor, "rater" in unit and not few))
+            kind = "raters of this kind" if "rater" in unit and not few else "these raters"
             parts.append(f"{len(clear)} of {len(told.arms)} for {kind}")
         said.append(f"the {_ANCHOR_WORDS[anchor]} ({short(row.estimate)}): {', '.join(parts)}")
     if not defined:
@@ -80,12 +80,13 @@ def exceeds_people(told: Told) -> Finding:
     )
     remedy = (
         "Name the anchor and the raters with the claim: a predictor of the consensus beats the agreement of two raters "
-        "by construction, so that the leave-one-out anchor is the one to beat."
+        "by construction, so that the mean of the other raters is the one to beat."
     )
-    if not any("rater" in unit for unit in units):
+    if few:
+        statement += f" {few[:1].upper()}{few[1:]}."
+        remedy += " To speak of raters of their kind have six or more rate."
+    elif not any("rater" in unit for unit in units):
         remedy += " For raters of this kind redraw raters, too: --over item --over item+rater."
-    if told.run.field.n_raters <= _FEW_RATERS:
-        remedy += f" {told.run.field.n_raters} raters are too few to speak of raters of their kind."
     hardest = "leave_one_out_calibrated" if told.run.path.calibration == "rank" else "leave_one_out"
     beaten = {("leave_one_out", True), (hardest, True)} <= best
     verdict: Verdict = "pass" if beaten else "warn" if best else "fail"
@@ -102,9 +103,7 @@ def _best(told: Told) -> tuple[str, str] | None:
     if not rows:
         return None
     top = max(rows, key=lambda row: row.estimate)
-    return arm_named(top.keys), f"{short(top.estimate)} ({spread_of(top)})" if top.low is not None else short(
-        top.estimate
-    )
+    return arm_named(top.keys), f"{estimate_of(top)} ({spread_of(top)})" if top.low is not None else short(top.estimate)
 
 
 def order_real(told: Told) -> Finding:
@@ -206,7 +205,7 @@ def baselines_near_zero(told: Told) -> Finding:
         row for row, p in zip(rows, adjusted, strict=True) if row.low is not None and row.low > NEAR_ZERO and p < limit
     ]
     worst = max(rows, key=lambda row: abs(row.estimate))
-    shown = f"{_baseline(worst)}{_of_system(worst)} at {short(worst.estimate)} ({spread_of(worst)})"
+    shown = f"{_baseline(worst)}{_of_system(worst)} at {estimate_of(worst)} ({spread_of(worst)})"
     if not high:
         statement = f"Yes: of {len(rows)} baselines the farthest from 0 is {shown}."
         return finding(name, question, "pass", statement, where=[worst])
@@ -261,7 +260,7 @@ def failed_systems(told: Told) -> Finding:
     of = f" under {worst.keys['of']}" if len(rows) > 1 or worst.keys["of"] != "systems" else ""
     statement = (
         f"Failed: {named(names, apart=True)}. Leaving {'it' if len(names) == 1 else 'them'} out moves the mean of "
-        f"the systems{of} {direction}, by {short(worst.estimate)} ({spread_of(worst)})."
+        f"the systems{of} {direction}, by {estimate_of(worst)} ({spread_of(worst)})."
     )
     remedy = "Show both means, and which way leaving out goes; mend the protocol of what failed."
     verdict: Verdict = "fail" if is_moved else "warn"

@@ -160,7 +160,9 @@ def ties(arms: Sequence[Chooser], rows: Rows) -> Finding:
     verdict: Verdict = "fail" if moved else "warn" if near else "pass"
     statistic = "order_effect" if moved else "share_within_margin"
     worst = sorted(moved or near or known, key=lambda i: -rows[i, statistic].estimate)
-    lead = "" if verdict != "pass" or len(known) == 1 else "nearest to the limit is "
+    are_alike = len({rows[i, statistic].estimate for i in known}) == 1
+    which = "for example " if are_alike else "nearest to the limit is "
+    lead = "" if verdict != "pass" or len(known) == 1 else which
     told = [
         f"{lead}{arms[i].name}: {short(100 * rows[i, 'share_within_margin'].estimate)} % of the choices are ties or "
         f"lie within the margin, and the order of the classes can move the accuracy by "
@@ -305,4 +307,8 @@ def _sentence(parts: Sequence[str], *, most: int = MOST_NAMED) -> str:
     """Join clauses to a sentence, and say how many more there are."""
     more = [f"and {len(parts) - most} more"] if len(parts) > most else []
     text = "; ".join([*parts[:most], *more])
-    return f"{text[:1].upper()}{text[1:]}." if text.startswith(("from ", "the ", "nearest ")) else f"{text}."
+    return (
+        f"{text[:1].upper()}{text[1:]}."
+        if text.startswith(("from ", "the ", "nearest ", "for example "))
+        else f"{text}."
+    )

@@ -14,6 +14,7 @@ from measurand.scoring.gate_study import Study
 #: From what must be seen first to what need not be seen.
 ORDER: Final[tuple[Verdict, ...]] = ("fail", "warn", "undetermined", "pass", "not_applicable")
 MOST_NAMED: Final = 4
+_GIVE: Final = "Add what is missing, and ask this gate again."
 
 #: Why most numbers of the gates have no interval.
 DESCRIBES: Final = "describes these answers: no interval"
@@ -101,7 +102,8 @@ def summed_up(gate: Gate, judged: Judged, *, of_controls: bool = False) -> Findi
     worst = sorted((one for one in judgements if one.verdict == verdict), key=lambda one: -one.weight)
     applicable = [one for one in judgements if one.verdict != "not_applicable"]
     statement = _statement(verdict, worst, len(applicable), judgements)
-    remedy = gate.remedy if verdict in ("fail", "warn", "undetermined") else ""
+    # What to do about answers that fail is no advice where the gate lacks something, which its statement names.
+    remedy = {"fail": gate.remedy, "warn": gate.remedy, "undetermined": _GIVE}.get(verdict, "")
     where: list[dict[str, Key]] = []
     for one in worst[:MOST_NAMED]:
         keys = {key: value for key, value in one.arm.keys.items() if value != ""}

@@ -89,7 +89,8 @@ def score(
     answers : Answers, path or data frame
         See `measurand.read_answers`.
     ratings : Ratings, path or data frame
-        Single ratings of the same items by several raters; see `measurand.read_ratings`.
+        Single ratings of the same items by several raters; see `measurand.read_ratings`, which reads a table with a
+        column for each rater, with other names of columns, or with a scale.
     items : pandas.DataFrame or None
         Columns `item` and `group`: the groups that are redrawn as wholes; see `measurand.read_items`.
     systems : pandas.DataFrame or None
