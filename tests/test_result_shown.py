@@ -191,7 +191,8 @@ def test_a_large_result_stays_small_whatever_its_names(name, word):
     page = result._repr_html_()
     assert len(page.encode()) <= MOST_BYTES
     assert Page(page).faults == []
-    assert len(str(result).splitlines()) < 400
+    # Ninety findings and nine analyses; names in which a line can't be broken fill lines of their own.
+    assert len(str(result).splitlines()) < 700
 
 
 @pytest.mark.parametrize("n", [1, 40])

@@ -14,7 +14,8 @@ def honest(rng, *, raters, items, accuracy, values=5):
 
 
 def share(table, tables):
-    return copies(tables.flat(table)).value("copies", "share_copied")
+    (row,) = copies(tables.flat(table)).select("copies", "share_copied")
+    return row.estimate
 
 
 @pytest.mark.parametrize(
