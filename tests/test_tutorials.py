@@ -20,7 +20,7 @@ from measurand.probing import geometry
 DOCS = Path(__file__).parent.parent / "docs"
 NAMES = ("tutorial-readout", "tutorial-panel", "which-number")
 TEXTS = {name: (DOCS / f"{name}.md").read_text(encoding="utf-8") for name in NAMES}
-RUNS = ("audit", "run/report", "length", "probe", "next", "plan", "holes", "single-scores")
+RUNS = ("audit", "run/report", "length", "probe", "next", "plan", "holes", "single-scores", "refused-scores")
 
 
 def blocks(text):
@@ -134,7 +134,7 @@ def test_the_sentences_for_a_paper_hold_the_numbers_of_the_runs(ran):
     )
     assert f"two raters reach {two:.2f}, the calibrated mean of the others {calibrated:.2f}" in guide
     assert f"({s1.estimate:.2f} against {two:.2f})" in readout
-    assert f"mean of the other raters ({others:.2f})" in readout
+    assert f"mean of the other raters ({others:.2f}; calibrated as the systems are {calibrated:.2f})" in readout
     drops = [
         one
         for one in study.select("contrasts", "difference", {"contrast": "readout", "set": "reliable"})
@@ -147,6 +147,15 @@ def test_the_sentences_for_a_paper_hold_the_numbers_of_the_runs(ran):
     )
     assert above.low > 0
     assert above.p_adjusted < 0.05
+
+    refused, of_s1 = results["refused-scores"], {"system": "S1", "readout": "verification"}
+    kappa, worst, best = (
+        refused.value("coverage", "kappa_quadratic", of_s1 | {"policy": policy})
+        for policy in ("exclude", "wrong", "right")
+    )
+    answered = refused.value("coverage", "coverage", of_s1)
+    assert f"answered {120 * answered:.0f} of 120 questions ({answered:.0%}".replace("%", " %") in guide
+    assert f"kappa of {kappa:.2f} could lie anywhere from {worst:.2f} to {best:.2f}" in guide
 
     slope = only(results["length"], "length", "slope", model="full+rater_slope")
     told = (

@@ -8,6 +8,7 @@ from typing import Final
 
 from measurand.result import Row, show_number
 from measurand.result.digits import show_estimate, shown_width
+from measurand.result.digits import show_p as digits_of_p
 
 #: Up to so many raters nothing is said of raters of their kind: so few, redrawn, vary too little.
 TOO_FEW_RATERS: Final = 5
@@ -27,10 +28,16 @@ def too_few_raters(n: float | None) -> str:
 
 
 def show_p(value: float | None) -> str:
-    """Return a p value as sentences have it."""
+    """Return a p value as sentences have it.
+
+    Examples
+    --------
+    >>> show_p(0.0312), show_p(0.049975), show_p(1e-6), show_p(None)
+    ('p = 0.031', 'p = 0.04997', 'p < .0001', 'p not defined')
+    """
     if value is None:
         return "p not defined"
-    return "p < .0001" if value < 1e-4 else f"p = {show_number(float(f'{value:.2g}'))}"
+    return "p < .0001" if value < 1e-4 else f"p = {digits_of_p(value)}"
 
 
 def short(value: float) -> str:
@@ -87,6 +94,7 @@ def estimate_of(row: Row) -> str:
     ('−0.2', '−0.9 to 0.5', '0.228')
     """
     return short(row.estimate) if row.low is None or row.high is None else show_estimate(row)
+
 
 def percent(confidence: float | None) -> str:
     """Return a level of confidence in percent."""

@@ -14,9 +14,9 @@ from measurand.reporting import default_title, render_html, render_markdown, ren
 from measurand.reporting.cells import Remarks
 from measurand.reporting.gates import Gates
 from measurand.reporting.scores import gates_cell, ranks_of
-from measurand.reporting.scores_cells import one_sided, see, smallest_p
+from measurand.reporting.scores_cells import against, one_sided, see, smallest_p
 from measurand.reporting.scores_contrasts import order
-from measurand.reporting.scores_summary import table
+from measurand.reporting.scores_summary import scores_table, table
 from measurand.reporting.scores_verdict import failing, lead
 from measurand.reporting.scores_view import Scores, is_control, side
 from measurand.result import Finding, Result, Row, show_number
@@ -266,6 +266,28 @@ def test_the_side_of_a_difference_is_told_by_its_adjusted_p():
     assert side(replace(clear, p=None, p_adjusted=None)) == "below"
     assert side(Row("contrasts", keys, "difference", np.nan, undefined="no score")) == ""
     assert side(None) == ""
+
+
+def test_screen_and_page_hold_systems_against_the_mean_that_is_calibrated_as_they_are(several):
+    view = Scores(several)
+    lines = scores_table(view, 80)
+    (head,) = [line for line in lines if line.startswith("system")]
+    assert head.split("  ")[-3:] == ["v. one rater", "v. others", "calibrated"]
+    assert any(line.startswith("= mean, calibrated") for line in lines)
+    assert "others: their mean; calibrated: that mean, calibrated as the systems are" in lines
+    top = next(line for line in lines if line.startswith(view.ranked(view.protocols[view.plain[0]])[0][0]))
+    arm = view.ranked(view.protocols[view.plain[0]])[0]
+    where = side(view.against(arm, "leave_one_out_calibrated"))
+    assert top.split()[-1].strip("✗ gates")[:1] in ("", {"above": "▲", "below": "▼", "open": "≈"}[where])
+    assert "Against mean of the others, calibrated" in page(several)
+    assert "that mean calibrated as the systems are" in lead(view)[0]
+
+
+def test_answers_that_are_not_calibrated_are_held_against_no_calibrated_mean(study):
+    graded = study.answers.query("readout == 'generative'")
+    view = Scores(scored(graded, study.ratings, calibrate=("none",)))
+    assert "leave_one_out_calibrated" not in against(view)
+    assert "calibrated" not in " ".join([*scores_table(view, 80), *lead(view)])
 
 
 def test_the_verdict_counts_what_the_rows_say(single):

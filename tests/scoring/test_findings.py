@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 from measurand.data import Scale, read_answers, read_ratings
+from measurand.reporting.scores_verdict import lead
+from measurand.reporting.scores_view import Scores
 from measurand.scoring.score import score
 
 FEW = {"replicates": 200, "gates": False, "seed": 1}
@@ -338,7 +340,24 @@ def test_a_mean_of_raters_calibrated_as_systems_are_is_the_hardest_anchor_to_pas
     }
     assert gaps["leave_one_out"].low > 0
     assert abs(gaps["leave_one_out_calibrated"].estimate) < 0.03
-    assert found(result, "exceeds-people").verdict == "warn"
+    finding = found(result, "exceeds-people")
+    assert finding.verdict == "warn"
+    assert "above the same mean calibrated as the systems are" in finding.statement
+    assert "the mean of the other raters is the one to beat, calibrated as the systems are" in finding.remedy
+    first = lead(Scores(result))[0]
+    assert "the system scores above that of a rater with the mean of the others" in first
+    assert "the system does not score above that mean calibrated as the systems are" in first
+
+
+def test_the_remedy_asks_for_the_calibrated_anchor_where_systems_are_calibrated_and_it_was_not_made():
+    ratings, truth = people(n=60)
+    answers = answers_of({"S": truth})
+    made = {"anchors": ("pairwise", "leave_one_out"), "over": ("item",), **FEW}
+    remedy = found(score(answers, ratings, **made), "exceeds-people").remedy
+    assert "--anchors leave_one_out_calibrated" in remedy
+    as_it_is = answers_of({"S": np.clip(np.rint(2 + truth), 0, 4)})
+    remedy = found(score(as_it_is, ratings, **made, calibrate=("none",)), "exceeds-people").remedy
+    assert "calibrated" not in remedy
 
 
 def test_a_constant_answer_that_passes_makes_a_criterion_say_nothing_about_standing_in():
@@ -359,7 +378,20 @@ def test_leakage_is_told_with_an_interval_that_holds_it():
     result = score(answers, ratings, over=("item",), **FEW)
     text = statement(result, "calibration-leaks")
     assert re.search(r"adds at most −?0\.\d+ to kappa \(−?0\.\d+ to 0\.\d+; [ST], of 2 arms\)", text)
-    assert text.endswith("The headline is held-out.")
+    assert text.startswith("No, the headline is held-out. Fitted to the very items that it scores (oracle)")
     leaks = [row for row in result.select("contrasts", "difference", {"contrast": "fit"}) if not row.undefined]
     assert leaks
     assert all(row.low < row.estimate < row.high for row in leaks)
+
+
+def test_what_leaks_is_no_warning_where_the_headline_is_held_out():
+    ratings, truth = people(n=24, noise=0.4)
+    answers = answers_of({"S": truth})
+    held_out = score(answers, ratings, over=("item",), **FEW)
+    oracle = score(answers, ratings, over=("item",), fit="oracle", **FEW)
+    (leaks,) = held_out.select("contrasts", "difference", {"contrast": "fit"})
+    assert leaks.estimate > 0.01
+    assert found(held_out, "calibration-leaks").verdict == "pass"
+    assert found(oracle, "calibration-leaks").verdict in ("warn", "fail")
+    assert statement(oracle, "calibration-leaks").startswith("Yes, the headline is the oracle. ")
+    assert found(oracle, "calibration-leaks").remedy

@@ -8,6 +8,7 @@ from gate_tables import QUICK, asked, drawn, graded, long, statement, value, ver
 from measurand.data import read_answers, read_ratings
 from measurand.data.items import read_items
 from measurand.data.scale import Scale
+from measurand.scoring.gate_noise import NUMERICAL_NOISE
 from measurand.scoring.gates import gates
 
 # ---- constant answers and counts
@@ -235,28 +236,46 @@ def test_tie_load_needs_two_answers():
 # ---- numerical noise
 
 
+def yes_or_no(n):
+    """Labels that are no criteria: what is said of an item is decided by whether its probability is above .5."""
+    return read_items(pd.DataFrame({"item": [f"i{i}" for i in range(n)], "label": ["yes", "no"] * (n // 2)}))
+
+
 def test_decisions_within_the_noise_of_one_half_are_counted():
+    items = yes_or_no(50)
     probability = np.full((50, 2), 0.9)
     probability[:, 1] = np.linspace(0.1, 0.3, 50)
-    assert verdict(asked(long(probability, readout="verification")), "numerical-noise") == "pass"
+    assert verdict(asked(long(probability, readout="verification"), items=items), "numerical-noise") == "pass"
     probability[:8, 0] = 0.51
-    result = asked(long(probability, readout="verification"))
+    result = asked(long(probability, readout="verification"), items=items)
     assert value(result, "numerical-noise", "share_near_half") == 0.08
     assert verdict(result, "numerical-noise") == "warn"
     probability[:30, 0] = 0.49
-    assert verdict(asked(long(probability, readout="verification")), "numerical-noise") == "fail"
-    narrow = asked(long(probability, readout="verification"), noise=0.001)
+    assert verdict(asked(long(probability, readout="verification"), items=items), "numerical-noise") == "fail"
+    narrow = asked(long(probability, readout="verification"), items=items, noise=0.001)
     assert verdict(narrow, "numerical-noise") == "pass"
 
 
+def test_without_labels_nothing_is_decided_at_one_half_and_its_noise_warns_of_nothing():
+    result = asked(long(np.full((50, 2), 0.5), readout="verification"))
+    assert value(result, "numerical-noise", "share_near_half") == 1
+    assert verdict(result, "numerical-noise") == "not_applicable"
+    assert "without labels" in statement(result, "numerical-noise")
+
+
+def test_the_remedy_of_noise_names_the_command_that_has_its_option():
+    assert "(measurand score --truth, --class-margin)" in NUMERICAL_NOISE.remedy
+
+
 def test_answers_that_are_no_probabilities_have_no_such_noise():
-    assert verdict(asked(long(drawn())), "numerical-noise") == "not_applicable"
+    assert verdict(asked(long(drawn()), items=yes_or_no(40)), "numerical-noise") == "not_applicable"
 
 
 def test_levels_between_0_and_1_are_no_probabilities_unless_their_readout_says_so():
-    assert verdict(asked(long(drawn(levels=5) / 4)), "numerical-noise") == "not_applicable"
-    assert verdict(asked(long(drawn(levels=3) / 2, readout="decision")), "numerical-noise") == "fail"
-    assert verdict(asked(long(graded())), "numerical-noise") == "pass"
+    items = yes_or_no(40)
+    assert verdict(asked(long(drawn(levels=5) / 4), items=items), "numerical-noise") == "not_applicable"
+    assert verdict(asked(long(drawn(levels=3) / 2, readout="decision"), items=items), "numerical-noise") == "fail"
+    assert verdict(asked(long(graded()), items=items), "numerical-noise") == "pass"
 
 
 def test_in_forced_choice_the_gap_of_the_two_highest_decides():

@@ -15,6 +15,8 @@ from measurand.reporting.scores_cells import (
     ANCHOR_SHORT,
     BASELINE,
     BASELINE_SHORT,
+    CALIBRATED,
+    against,
     arm_cell,
     difference,
     legend,
@@ -36,8 +38,6 @@ from measurand.result import Key, Row
 _MEAN_OF: Final = re.compile(r"^mean of \d+ criteria(; )?")
 #: The caption says for whom a difference holds.
 _FOR_WHOM: Final = re.compile(r"^(for these raters|for raters of this kind|\d+ raters? (is|are) too few [a-z ]*)(; )?")
-#: Anchors that every table has a column for.
-AGAINST: Final = ("pairwise", "leave_one_out")
 #: Up to so many protocols have their tables open, and with so few systems each they share one.
 _MOST_OPEN: Final = 3
 _MOST_ALONE: Final = 2
@@ -114,21 +114,22 @@ def board(
     remarks = Remarks()
     rows: list[tuple[float, list[Cell]]] = []
     ranks = ranks_of(view, arms)
-    against = [name for name in AGAINST if name in view.anchors]
+    # Three such columns are too wide for a page: of the two means it has the one on the systems' terms.
+    columns_against = [name for name in against(view) if name != "leave_one_out" or CALIBRATED not in against(view)]
     uncalibrated = _uncalibrated(view)
     for arm in arms:
         row = view.score(arm)
         if row is not None:
             see(remarks, replace(row, note=_MEAN_OF.sub("", row.note)))
         shown = [arm_cell(arm, with_protocol=with_protocol), cells.estimate(row), ranks[arm]]
-        shown += [standing(view, arm, name) for name in against]
+        shown += [standing(view, arm, name) for name in columns_against]
         shown += [
             cells.estimate(view.score(arm, path=uncalibrated)) if uncalibrated else Cell("–"),
             _coverage(view, arm),
             gates_cell(view, arm),
         ]
         rows.append((_place(view, row), shown))
-    blank = [Cell("")] * (len(against) + 4)
+    blank = [Cell("")] * (len(columns_against) + 4)
     for name in view.anchors:
         row = view.anchor(name)
         if row is not None:
@@ -139,16 +140,18 @@ def board(
         Column("System"),
         Column("Score", is_number=True),
         Column("Rank", is_number=True),
-        *(Column(f"Against {ANCHOR_SHORT[name]}") for name in against),
+        *(Column(f"Against {ANCHOR_SHORT[name]}") for name in columns_against),
         Column("Score, uncalibrated", is_number=True),
         Column("Answered, %", is_number=True),
         Column("Gates"),
     ]
-    if against and with_baselines:
+    if columns_against and with_baselines:
         remarks.say(legend(view))
+        if "leave_one_out" in view.anchors and CALIBRATED in columns_against:
+            remarks.say("Differences from the plain mean of the others stand with those from every anchor.")
         # Said once, of the tables of all protocols.
         every = [arm for members in view.protocols.values() for arm in members]
-        if why := one_sided([view.against(arm, name) for arm in every for name in against]):
+        if why := one_sided([view.against(arm, name) for arm in every for name in columns_against]):
             remarks.say(why)
     if any(arm[0] in view.controls for arm in arms):
         remarks.say("control: trained as a control of another system; it is no contender, and counts in no rank.")

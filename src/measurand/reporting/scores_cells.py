@@ -46,6 +46,8 @@ BASELINE_SHORT: Final[dict[str, str]] = {
     "marginal": "drawn from all ratings",
     "shuffled": "own answers, other items",
 }
+#: The mean of the others on the systems' terms: what decides whether a calibrated system exceeds people.
+CALIBRATED: Final = "leave_one_out_calibrated"
 #: What is redrawn, in words.
 REDRAWN: Final[dict[str, str]] = {
     "item": "items redrawn",
@@ -216,6 +218,12 @@ def signed(row: Row) -> str:
     """Return a difference with its sign."""
     text = show_estimate(row)
     return f"+{text}" if row.estimate > 0 and text.strip("0.") else text
+
+
+def against(view: Scores) -> list[str]:
+    """Return the anchors that every table holds systems against; the calibrated one where systems are calibrated."""
+    names = ["pairwise", "leave_one_out", *([CALIBRATED] if view.path["calibration"] == "rank" else [])]
+    return [name for name in names if name in view.anchors]
 
 
 def standing(view: Scores, arm: Arm, anchor: str) -> Cell:

@@ -9,8 +9,7 @@ from typing import Final
 from measurand.reporting.answers import short_name
 from measurand.reporting.forced_choice_view import Choices
 from measurand.reporting.gates import Gates
-from measurand.reporting.scores import AGAINST
-from measurand.reporting.scores_cells import ANCHOR_SHORT, MARK_OF, path_words, statistic_words
+from measurand.reporting.scores_cells import CALIBRATED, MARK_OF, against, path_words, statistic_words
 from measurand.reporting.scores_view import Arm, Scores, arm_words, protocol_words, side
 from measurand.reporting.words import MARK, VERDICTS, WORD, called, clean, plural, shorten, show_estimate
 from measurand.result import Row, show_interval
@@ -18,6 +17,10 @@ from measurand.result import Row, show_interval
 #: Systems and arms that a screen shows.
 MOST_ROWS: Final = 12
 _MOST_NAME: Final = 44
+#: Anchors as lines of the table.
+_SHORT: Final = {"pairwise": "one rater", "leave_one_out": "mean of the others", CALIBRATED: "mean, calibrated"}
+#: Heads of their columns where all three have one: longer ones would not fit.
+_HEADS: Final = {"pairwise": "v. one rater", "leave_one_out": "v. others", CALIBRATED: "calibrated"}
 
 
 def scores_table(view: Scores, width: int, *, most: int = MOST_ROWS) -> list[str]:
@@ -29,23 +32,24 @@ def scores_table(view: Scores, width: int, *, most: int = MOST_ROWS) -> list[str
     arms = view.ranked(
         [arm for one in view.plain for arm in view.protocols[one]] if share_one else view.protocols[protocol]
     )
-    against = [name for name in AGAINST if name in view.anchors]
+    anchors = against(view)
+    heads = [_HEADS[name] if CALIBRATED in anchors else f"v. {_SHORT[name]}" for name in anchors]
     shown = arms[:most]
     rows: list[tuple[float, list[str]]] = []
     has_gates = any(arm in view.failed for arm in arms)
     for arm in shown:
         row = view.score(arm)
-        marks = [_mark(view, arm, name) for name in against]
+        marks = [_mark(view, arm, name) for name in anchors]
         name = arm_words(arm) if share_one else called(arm[0])
         failed = ["✗ gates" if arm in view.failed else ""] if has_gates else []
         rows.append((_place(view, row), [name, *_number(row), *marks, *failed]))
     last = max((place for place, _ in rows), default=0.0)
-    for name in against:
+    for name in anchors:
         row = view.anchor(name)
         if row is not None and not row.undefined and (_place(view, row) <= last or len(shown) == len(arms)):
-            rows.append((_place(view, row), [f"= {ANCHOR_SHORT[name]}", *_number(row)]))
+            rows.append((_place(view, row), [f"= {_SHORT[name]}", *_number(row)]))
     words = protocol_words(protocol) if len(view.plain) > 1 and not share_one else ""
-    head = [f"system{f' ({words})' if words else ''}", "score", "interval", *(f"v. {ANCHOR_SHORT[n]}" for n in against)]
+    head = [f"system{f' ({words})' if words else ''}", "score", "interval", *heads]
     lines = table(head, [cells for _, cells in sorted(rows, key=lambda one: one[0])], width, numbers=(1, 2))
     told = [
         statistic_words(view.statistic),
@@ -56,10 +60,17 @@ def scores_table(view: Scores, width: int, *, most: int = MOST_ROWS) -> list[str
     lines = [*textwrap.wrap(about, width, subsequent_indent="  "), "", *lines]
     if len(arms) > len(shown):
         lines.append(f"… and {plural(len(arms) - len(shown), 'more system')}")
-    if against:
+    has_marks = any(side(view.against(arm, name)) for arm in shown for name in anchors)
+    if has_marks:
         # Why no more is said of so few raters the verdict says.
         more = "; ▲▲ ▼▼ others of their kind, too" if view.wider else f"; {view.for_whom}"
         lines += textwrap.wrap(f"▲ above  ▼ below  ≈ not told apart (adjusted){more}", width, subsequent_indent="  ")
+    if has_marks and CALIBRATED in anchors:
+        lines += textwrap.wrap(
+            "others: their mean; calibrated: that mean, calibrated as the systems are",
+            width,
+            subsequent_indent="  ",
+        )
     return lines
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from measurand.reporting.answers import short_name
 from measurand.reporting.scores import counted, named
-from measurand.reporting.scores_cells import ANCHOR_SHORT, redrawn
+from measurand.reporting.scores_cells import ANCHOR_SHORT, CALIBRATED, against, redrawn
 from measurand.reporting.scores_view import Arm, Protocol, Scores, Side, is_control, is_told_apart, protocol_words, side
 from measurand.reporting.words import begin, called, clean, plural, shorten, show_estimate, show_rounded
 from measurand.result import Row
@@ -33,6 +33,7 @@ _SIDES: Final[tuple[Side, ...]] = ("above", "below", "open")
 _WHO: Final = {
     "pairwise": "the agreement of one rater with another",
     "leave_one_out": "that of a rater with the mean of the others",
+    CALIBRATED: "that mean calibrated as the systems are",
 }
 
 
@@ -121,10 +122,12 @@ def _standings(view: Scores, protocol: Protocol) -> dict[str, dict[Side, list[Ar
 
 def _of_protocol(view: Scores, protocol: Protocol) -> str:
     """Return how many systems of a protocol are above and below each anchor."""
-    said = []
+    said: list[str] = []
     for name, of in _standings(view, protocol).items():
         above, below, n = of["above"], of["below"], sum(map(len, of.values()))
-        text = f"{_number(above, n)} above {_who(view, name)}"
+        # The clause before it, of the plain mean, has said who is counted.
+        counts = f"{len(above) or 'none'}" if said and name == CALIBRATED and n > 1 else _number(above, n)
+        text = f"{counts} above {_who(view, name)}"
         if above and view.wider:
             text += f", {_of_others(len(_for_others(view, above, name)), len(above))}"
         elif above:
@@ -146,7 +149,8 @@ def _briefly(view: Scores, protocol: Protocol, words: str) -> str:
 
 
 def _named_anchors(view: Scores) -> list[str]:
-    known = [name for name in _WHO if name in view.anchors] or view.anchors[:1]
+    known = against(view) or view.anchors[:1]
+    # The calibrated mean is named after the plain one, and decides.
     return [name for name in known if (row := view.anchor(name)) is not None and not row.undefined]
 
 

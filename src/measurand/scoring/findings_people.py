@@ -78,16 +78,22 @@ def exceeds_people(told: Told) -> Finding:
         if told.scope
         else f"{first}Arms above {'; above '.join(said)}; adjusted for the number of comparisons."
     )
+    hardest = "leave_one_out_calibrated" if told.run.path.calibration == "rank" else "leave_one_out"
     remedy = (
         "Name the anchor and the raters with the claim: a predictor of the consensus beats the agreement of two raters "
-        "by construction, so that the mean of the other raters is the one to beat."
+        "by construction, so that the mean of the other raters is the one to beat"
     )
+    if hardest == "leave_one_out":
+        remedy += "."
+    else:
+        remedy += ", calibrated as the systems are: calibration spreads answers as ratings are, and a mean is narrower."
+        if hardest not in anchors:
+            remedy += f" It was not asked for (--anchors {hardest})."
     if few:
         statement += f" {few[:1].upper()}{few[1:]}."
         remedy += " To speak of raters of their kind have six or more rate."
     elif not any("rater" in unit for unit in units):
         remedy += " For raters of this kind redraw raters, too: --over item --over item+rater."
-    hardest = "leave_one_out_calibrated" if told.run.path.calibration == "rank" else "leave_one_out"
     beaten = {("leave_one_out", True), (hardest, True)} <= best
     verdict: Verdict = "pass" if beaten else "warn" if best else "fail"
     return finding(name, question, verdict, statement, remedy=remedy, where=where)

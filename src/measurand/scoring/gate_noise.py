@@ -23,8 +23,10 @@ def numerical_noise(study: Study) -> Judged:
     """Judge the share of decisions that a change of the batch could turn.
 
     Where classes are chosen by the highest probability: the share of items whose two highest are closer than the noise
-    of a probability. Elsewhere the share of probabilities closer to .5 than half of it, which decides what binarizing
-    would give. Passes up to .05, warns up to .2, fails above. Not applicable to answers that are no probabilities.
+    of a probability. Under other labels the share of probabilities closer to .5 than half of it, which decides whether
+    yes is said. Passes up to .05, warns up to .2, fails above. Not applicable to answers that are no probabilities,
+    nor without labels: against ratings answers count by their order or as they are, and nothing is decided at .5; the
+    share next to it is a row all the same, since binarizing would cut there.
     """
     out = Judged()
     for arm in study.arms:
@@ -40,6 +42,8 @@ def _of_arm(study: Study, arm: Arm) -> tuple[list[Row], Judgement]:
     near = float((np.abs(known - 0.5) < study.noise / 2).mean())
     note = f"noise {study.noise:g}"
     rows = [described(GATE, arm, "share_near_half", near, note=note)]
+    if study.truth is None:
+        return rows, Judgement(arm, "not_applicable", "without labels (--truth) nothing is decided by a threshold")
     decided, text = near, f"{share(near)} of the probabilities are within {study.noise / 2:g} of .5"
     statistic = "share_near_half"
     if study.has_forced_choice:
@@ -64,8 +68,8 @@ def _top_two(scores: FloatArray) -> FloatArray:
 NUMERICAL_NOISE: Final = Gate(
     GATE,
     "Are decisions farther apart than numerical noise?",
-    "Count answers within the noise as tied (--class-margin), read logits with an output head in single precision, and "
-    "report what a second batch size gives.",
+    "Count gaps within the noise as ties (measurand score --truth, --class-margin), read logits with an output "
+    "head in single precision, and report what a second batch size gives.",
     f"{PAPER}, appendix (batch noise of half precision up to 3.1e-2); thresholds of this library",
     numerical_noise,
 )
