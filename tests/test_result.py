@@ -330,6 +330,22 @@ def test_an_estimate_outside_its_interval_has_the_digits_of_the_limits(low, high
     assert show_estimate(Row("contrasts", {"contrast": "fit"}, "difference", 0.007487, low=low, high=high)) == shown
 
 
+@pytest.mark.parametrize(
+    ("value", "low", "high", "shown"),
+    [
+        (-0.46, -7.2, 6.3, "−0.5 [−7, 6]"),
+        (0.0036, -0.4, 0.41, "0.004 [−0.40, 0.41]"),
+        (0.04, -0.4, 0.41, "0.04 [−0.40, 0.41]"),
+        (0.0, -0.4, 0.41, "0.00 [−0.40, 0.41]"),
+        (-1e-16, -0.4, 0.41, "0.00 [−0.40, 0.41]"),
+        (0.3, -3000.0, 2900.0, "0.3 [−3,000, 2,900]"),
+    ],
+)
+def test_a_wide_interval_rounds_no_estimate_to_0(value, low, high, shown):
+    one = Row("contrasts", {"contrast": "fit"}, "difference", value, low=low, high=high)
+    assert f"{show_estimate(one)} {show_interval(one)}" == shown
+
+
 def test_a_number_that_is_undefined_is_refused_with_its_reason_and_not_a_silent_nan():
     keys = {"criterion": "", "at_items": 2, "at_raters": 2}
     result = Result(

@@ -163,6 +163,14 @@ def test_control_characters_and_turned_text_reach_no_terminal():
     assert "c" in said
 
 
+def test_the_data_frame_to_begin_with_is_a_useful_one_and_not_the_longest():
+    blocks = [Row("leave_one_block_out", {"left_out": f"block {n}"}, "rank", 1.0) for n in range(9)]
+    keys = {"system_a": "S1", "system_b": "S2", "unit": "item"}
+    assert 'result.to_frame("pairs")' in str(Result([*blocks, Row("pairs", keys, "difference", 1.0)]))
+    two = [row(), *(Row("ranks", {"system": f"S{n}"}, "rank", 1.0) for n in range(3))]
+    assert 'result.to_frame("ranks")' in str(Result(two))
+
+
 def test_what_to_call_next_fits_what_is_there():
     two = [Row("components", {"criterion": name, "component": "item"}, "variance", 1.0) for name in ("tone", "it's")]
     assert "measurand.plot(result, criterion='tone')" in str(Result(two))

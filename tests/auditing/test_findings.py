@@ -331,7 +331,7 @@ def test_more_of_them_would_help_unless_they_are_there_or_no_number_would(what, 
     # A range without end does not say how many would be sure to do.
     assert ("might not make sure of it" in found.remedy) == (verdict == "pass")
     finite = about(needed_row(what, have + beyond, 2, 1234))[f"more-{what}"]
-    assert (f"With 1,234 {what} even the upper end" in finite.remedy) == (verdict == "pass")
+    assert (f"1,234 {what} are enough even if the true number" in finite.remedy) == (verdict == "pass")
 
 
 def test_more_raters_names_the_number_its_range_and_what_the_plug_in_would_ask_for():
@@ -559,10 +559,24 @@ def test_no_sign_of_informative_missingness_passes_only_where_the_intervals_are_
     found = about(*rows, missing=9, ends=ends)["informative-missingness"]
     assert found.verdict == verdict
     if verdict == "undetermined":
-        assert found.statement.startswith("Not determined: no difference is significant, but the 95 % interval for R1")
+        assert found.statement.startswith("Not determined: ")
+        assert "the 95 % interval for R1" in found.statement
         assert "9 ratings are missing" in found.statement
-    if low == -5 and ends == (1.0, 5.0):
-        assert "goes from −5.0 to 4.4, beyond ±1 (25 % of the range of the scale)" in found.statement
+    if low == -1.01 and ends == (1.0, 5.0):
+        assert "goes from −1.0 to 0.4, beyond ±1 (25 % of the range of the scale)" in found.statement
+
+
+def test_an_interval_beyond_what_the_scale_allows_is_told_as_too_few_missing_ratings():
+    rows = missing_rows((0.9, 0.1), low=-7.2, high=6.3)
+    found = about(*rows, missing=2, ends=(1.0, 5.0))["informative-missingness"]
+    assert found.verdict == "undetermined"
+    assert found.statement.startswith(
+        "Not determined: 2 ratings are missing, too few to tell, or too few of them in cells that others rated: the "
+        "95 % interval for R1 is wider than the scale allows. Where R1 rated, "
+    )
+    assert "−7" not in found.statement
+    one = about(*rows, missing=1, ends=(1.0, 5.0))["informative-missingness"].statement
+    assert one.startswith("Not determined: 1 rating is missing, ")
 
 
 def test_missing_categories_are_held_against_a_difference_of_shares():
@@ -686,6 +700,7 @@ def test_drift_says_who_where_to_and_how_far():
     found = about(*drift_rows((0.1, 0.8), (-0.731, 0.0004)))["severity-drift"]
     assert "R2 drifts down by 0.731 from first to last (95 % interval −0.93 to −0.53" in found.statement
     assert "p = 0.0004 after Holm over 2 raters" in found.statement
+    assert "If it was random already, systems may be compared" in found.remedy
 
 
 def test_drift_without_an_order_asks_for_it():

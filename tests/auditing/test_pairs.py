@@ -153,6 +153,18 @@ def test_over_items_and_raters_of_incomplete_panels_the_mixed_model_serves(table
     assert row.low < row.estimate < row.high
 
 
+def test_with_holes_each_unit_counts_its_own_units_alike_over_the_cells_that_both_systems_share(tables):
+    cube = panel(3)
+    cube[0, :, 1:] = np.nan
+    cube[5, 0, 2] = cube[7, 1, 0] = np.nan
+    result = pairs(tables.long(cube))
+    shared = cube[:, 0] - cube[:, 1]
+    by_item, by_rater = np.nanmean(shared, axis=1).mean(), np.nanmean(shared, axis=0).mean()
+    assert found(result, "item").estimate == pytest.approx(by_item)
+    assert found(result, "rater").estimate == pytest.approx(by_rater)
+    assert len({round(found(result, unit).estimate, 9) for unit in ("item", "rater", "item+rater")}) == 3
+
+
 def test_over_items_and_raters_of_empty_systems_the_error_rate_holds(tables, monkeypatch):
     monkeypatch.setattr(importlib.import_module("measurand.auditing.pairs"), "FLIPS", 99)
     # Raters differ about systems, systems do not differ: over items it is significant all the time, over both not.

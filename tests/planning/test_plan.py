@@ -207,6 +207,30 @@ def test_what_pays_is_told_in_the_direction_in_which_it_lies(of_good):
     assert same.remedy.startswith("Keep the number of raters, and have each item rated by fewer of them")
 
 
+def test_no_fewer_raters_are_advised_while_the_target_is_not_sure(of_good):
+    def told(designs, **sure):
+        """Return the finding if the best panels for the same cost had so many raters and such an error."""
+        rows = []
+        for row in of_good["plan"]:
+            if row.keys.get("basis") != "same_cost":
+                rows.append(row)
+            elif row.statistic == "error_variance" and (found := designs.get(row.keys["layout"])):
+                raters, error = found
+                rows.append(replace(row, estimate=error, keys=dict(row.keys) | {"at_raters": raters}))
+        return layout_pays(rows, "", **sure)
+
+    spread = {"crossed": (2, 1e-6), "nested": (20, 1e-5)}
+    assert told(spread).remedy.startswith("Give the judgements to fewer raters")
+    found = told(spread, target_is_sure=False)
+    assert found.verdict == "warn"
+    assert found.remedy.startswith("Spread the judgements over more raters")
+    alone = told({"crossed": (2, 1e-6), "nested": (20, 1e6)}, target_is_sure=False)
+    assert alone.verdict == "undetermined"
+    assert alone.statement.startswith("Not determined: for the same cost, another panel (crossed, 2 raters")
+    assert "But it has fewer raters than the 8 that there are" in alone.statement
+    assert alone.remedy.startswith("Keep 8 raters at least, follow target-reachable first")
+
+
 def test_a_nested_panel_says_what_it_gives_up(good):
     result = plan(good, target=0.7, layouts=("nested",), **COSTS, **SMALL)
     assert "A nested panel gives no G again" in finding(result, "target-reachable").statement

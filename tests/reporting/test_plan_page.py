@@ -317,6 +317,12 @@ def test_the_lead_calls_no_layout_better_where_the_finding_does_not(whole):
     assert "no panel of another layout would have much less error (" in lead(Plan(whole))[1]
 
 
+def test_the_lead_advises_no_fewer_raters_where_the_finding_does_not(whole):
+    open_ = [replace(one, verdict="undetermined") if one.id == "layout-pays" else one for one in whole.findings]
+    told = lead(Plan(Result(whole.rows, whole.settings, open_)))[1]
+    assert "less error by the estimate, but fewer raters are not advised while the target is not sure" in told
+
+
 def with_price(result, low, high):
     """The same plan, its price of being sure known within ends only."""
     rows = [

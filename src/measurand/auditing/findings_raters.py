@@ -204,12 +204,19 @@ def _no_sign_of_it(
     if _reach(widest) <= margin * (1 + 1e-9):
         said = f"No sign of it: no difference is significant, and every interval lies within {limit}."
         return finding(rows, name, question, "pass", f"{said} {statement}", where=[*where, widest], source=source)
-    interval = f"goes from {spread_of(widest)}" if widest.low is not None else "has no ends"
-    within = "" if math.isnan(margin) else f", beyond {limit}"
-    said = (
-        f"Not determined: no difference is significant, but the {percent(widest.confidence)} interval for "
-        f"{widest.keys['rater']} {interval}{within}; {show_number(rows.size('n_missing'))} ratings are missing."
-    )
+    missing = rows.size("n_missing")
+    gone = f"{show_number(missing)} {'rating is' if missing == 1 else 'ratings are'} missing"
+    rater = f"{percent(widest.confidence)} interval for {widest.keys['rater']}"
+    if ends is not None and math.inf > _reach(widest) > ends[1] - ends[0]:
+        # Its limits are no differences that ratings could have: they say that there is no more to say.
+        said = (
+            f"Not determined: {gone}, too few to tell, or too few of them in cells that others rated: the {rater} is "
+            f"wider than the {what} allows."
+        )
+    else:
+        interval = f"goes from {spread_of(widest)}" if widest.low is not None else "has no ends"
+        within = "" if math.isnan(margin) else f", beyond {limit}"
+        said = f"Not determined: no difference is significant, but the {rater} {interval}{within}; {gone}."
     remedy = "Report how many ratings are missing, of whom and why: too few are, or too few overlap, to see a pattern."
     where = [*where, widest]
     statement = f"{said} {statement}"
@@ -289,6 +296,10 @@ def severity_drift(rows: Rows) -> Finding:
         for row in tested
         if row.p_adjusted is not None and row.p_adjusted < ALPHA and abs(row.estimate) > DRIFT * typical
     ]
-    remedy = "Randomise the order of cells for each rater, so that drift does not fall on particular systems."
+    remedy = (
+        "Randomise the order of cells for each rater, so that drift does not fall on particular systems. If it was "
+        "random already, systems may be compared, and drift only adds to the error: plan shorter sessions, and show "
+        "each rater some of the same cells early and late."
+    )
     verdict: Verdict = "fail" if large else "warn"
     return finding(rows, name, question, verdict, statement, remedy=remedy, where=[worst, *large[:5]], source=source)

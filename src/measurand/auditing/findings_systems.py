@@ -307,8 +307,8 @@ def _more_of(rows: Rows, what: str) -> Finding:
             f"Report G with its interval. More {what} might not make sure of it: the range ends at never, for no "
             "number of them would do if the components lay at that end of it."
             if math.isinf(needed.high)
-            else f"With {count(needed.high)} {what} even the upper end of the range would be there; until then "
-            "report G with its interval."
+            else f"{count(needed.high)} {what} are enough even if the true number is at the upper end of the range; "
+            "until then report G with its interval."
         )
         return finding(rows, name, question, "warn", statement, remedy=remedy, where=[*where, g], source=source)
     statement = (

@@ -174,8 +174,12 @@ def _range_of(needed: Row) -> str:
     return f"{money(needed.low)} to {money(needed.high)}" if needed.low is not None and needed.high is not None else ""
 
 
-def layout_pays(rows: Sequence[Row], criterion: str) -> Finding:
-    """Return whether another layout would have bought less error for what the panel cost: warn from `SAVING` on."""
+def layout_pays(rows: Sequence[Row], criterion: str, *, target_is_sure: bool = True) -> Finding:
+    """Return whether another layout would have bought less error for what the panel cost: warn from `SAVING` on.
+
+    Where the target is not sure to be reached, more raters are asked for: then no layout with fewer of them than the
+    panel has is advised, and the answer is undetermined if only such a one would save as much.
+    """
     name, question = "layout-pays", "Would the same money have bought more in another layout?"
     unbiased = _unbiased(rows)
     own = pick(rows, "error_variance", {"estimator": unbiased, "basis": "as_rated"})
@@ -186,6 +190,11 @@ def layout_pays(rows: Sequence[Row], criterion: str) -> Finding:
         verdict: Verdict = "not_applicable" if reason.startswith("no systems") else "undetermined"
         return Finding(name, question, verdict, f"Not determined: {reason}.", "", criterion)
     best = min(others, key=lambda row: row.estimate)
+    there = int(own[0].keys["at_raters"])
+    if not target_is_sure and int(best.keys["at_raters"]) < there:
+        as_many = [row for row in others if int(row.keys["at_raters"]) >= there]
+        advised = min(as_many, key=lambda row: row.estimate, default=best)
+        best = advised if 1 - advised.estimate / own[0].estimate >= SAVING else best
     saved = 1 - best.estimate / own[0].estimate
     coefficients = [
         row
@@ -214,6 +223,16 @@ def layout_pays(rows: Sequence[Row], criterion: str) -> Finding:
         f"For the same cost, another panel ({design_in_words(best.keys)}) would bring the error variance of {what} "
         f"from {short(own[0].estimate)} to {short(best.estimate)} ({share(saved)} less){of_g}.{_of_nested(best)}"
     )
+    if not target_is_sure and int(best.keys["at_raters"]) < there:
+        statement = (
+            f"Not determined: {statement[0].lower()}{statement[1:]} But it has fewer raters than the "
+            f"{there} that there are, from whom it is not known well enough what raters differ in: the target is not "
+            "sure to be reached (target-reachable)."
+        )
+        remedy = (
+            f"Keep {there} raters at least, follow target-reachable first, and ask about layouts again once it passes."
+        )
+        return Finding(name, question, "undetermined", statement, remedy, criterion, where, BRENNAN)
     remedy = f"{_direction(own[0], best)}; `measurand plan … --draw` deals them out.{_of_few(best)}"
     return Finding(name, question, "warn", statement, remedy, criterion, where, BRENNAN)
 

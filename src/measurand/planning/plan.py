@@ -118,8 +118,9 @@ def plan(
         asked = Asked(coefficient, target, costs, tuple(dict.fromkeys(layouts)), bounds, confidence)
         of_panel = rows_of(about, asked)
         rows += of_panel
-        findings.append(target_reachable(of_panel, panel.criterion, target=target, of=coefficient, bounds=str(bounds)))
-        findings.append(layout_pays(of_panel, panel.criterion))
+        reachable = target_reachable(of_panel, panel.criterion, target=target, of=coefficient, bounds=str(bounds))
+        is_sure = reachable.verdict == "pass"
+        findings += [reachable, layout_pays(of_panel, panel.criterion, target_is_sure=is_sure)]
     settings = {
         "target": target,
         "cost_rater": cost_rater,

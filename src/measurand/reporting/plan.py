@@ -113,22 +113,29 @@ def _sure_of(view: Plan, criterion: str) -> str:
     before = None if own is None else own.rows.get("error_variance")
     others = [one for one in view.designs(criterion, "same_cost") if "error_variance" in one.rows]
     if own is not None and before is not None and before.estimate > 0 and others:
-        best = min(others, key=lambda one: one.rows["error_variance"].estimate)
+        verdict, layout = _of_layouts(view, criterion)
+        named = [one for one in others if one.layout == layout]
+        best = min(named or others, key=lambda one: one.rows["error_variance"].estimate)
         saved = max(1 - best.rows["error_variance"].estimate / before.estimate, 0.0)
         if saved < _NOTHING:
             bought = ", no panel of another layout would have less error"
-        elif _is_no_better(view, criterion):
+        elif verdict == "pass":
             bought = f" no panel of another layout would have much less error ({share(saved)}: {in_words(best)})"
         else:
             bought = f", {in_words(best)}, would have {share(saved)} less error"
+            if verdict == "undetermined":
+                bought += " by the estimate, but fewer raters are not advised while the target is not sure"
         said.append(f"for what this panel cost ({_price(own)}){bought}")
     return f"{begin('; '.join(said))}." if said else ""
 
 
-def _is_no_better(view: Plan, criterion: str) -> bool:
-    """Say whether the finding of layouts says that no other is worth a change."""
+def _of_layouts(view: Plan, criterion: str) -> tuple[str, str]:
+    """Return the verdict of the finding of layouts, and the layout that it speaks of beside the panel's own."""
     found = [one for one in view.result.findings if one.id == "layout-pays" and one.criterion == criterion]
-    return bool(found) and found[0].verdict == "pass"
+    if not found:
+        return "", ""
+    layouts = [str(row.get("layout", "")) for row in found[0].rows]
+    return found[0].verdict, layouts[1] if len(layouts) > 1 else ""
 
 
 def _found(view: Plan, criterion: str) -> str:

@@ -11,8 +11,13 @@ from measurand.result.rows import Key, Row
 _HEAVY_TAILED: Final = ("variance",)
 #: Smaller numbers are shown with an exponent.
 _TINY: Final = 1e-4
+#: Levels that p values are held against, and how far from one a p is no longer a matter of the computer's arithmetic.
+_LEVELS: Final = (0.05, 0.01)
+_SAME_P: Final = 1e-9
 #: Widths of its interval from which on an estimate lies far from it.
 _FAR: Final = 100
+#: Share of the width of its interval below which an estimate is dust, and shown as 0.
+_DUST: Final = 1e-6
 
 
 def show_number(value: float | None, *, width: float | None = None) -> str:
@@ -75,12 +80,16 @@ def shown_width(row: Row) -> float | None:
 def show_estimate(row: Row) -> str:
     """Return the estimate of a row with the digits that its interval supports.
 
+    A wide interval rounds no estimate to 0: at least one digit of it is shown, so that its side can be seen.
+
     Examples
     --------
     >>> show_estimate(Row("components", {"component": "rater"}, "variance", 0.212, low=0.0061, high=10.4))
     '0.212'
     >>> show_estimate(Row("contrasts", {"contrast": "fit"}, "difference", 0.007487, low=0.008084, high=0.02955))
     '0.007'
+    >>> show_estimate(Row("missingness", {"rater": "R1"}, "difference", -0.46, low=-7.2, high=6.3))
+    '−0.5'
     """
     low, high = row.low, row.high
     if row.statistic in _HEAVY_TAILED:
@@ -90,7 +99,10 @@ def show_estimate(row: Row) -> str:
     # Far from a narrow interval (of a statistic at its bound) the digits that fit it would be endless zeros.
     if max(low - row.estimate, row.estimate - high) > _FAR * (high - low):
         return show_rounded(row.estimate, None)
-    return show_rounded(row.estimate, shown_width(row))
+    width = shown_width(row)
+    text = show_rounded(row.estimate, width)
+    is_hidden = not text.strip("0.") and width is not None and abs(row.estimate) > _DUST * width
+    return show_rounded(row.estimate, _one_digit(row.estimate)) if is_hidden else text
 
 
 def show_rounded(value: float, width: float | None) -> str:
@@ -121,18 +133,21 @@ def three_digits(value: float) -> str:
 
 
 def show_p(p: float | None) -> str:
-    """Return a p value with two digits.
+    """Return a p value with two digits, next to a level of tests with as many as tell on which side of it p lies.
 
     Examples
     --------
-    >>> show_p(0.000241), show_p(1e-9), show_p(None)
-    ('0.00024', '< .0001', '–')
+    >>> show_p(0.000241), show_p(1e-9), show_p(None), show_p(0.049975), show_p(0.05)
+    ('0.00024', '< .0001', '–', '0.04997', '0.05')
     """
     if p is None or p != p:
         return "–"
     if p < 1e-4:
         return "< .0001"
-    return show_number(float(f"{p:.2g}"))
+    rounded = float(f"{p:.2g}")
+    if rounded not in _LEVELS or abs(p - rounded) < _SAME_P:
+        return show_number(rounded)
+    return next(text for n in range(3, 17) if float(text := f"{p:.{n}g}") != rounded)
 
 
 def show_key(value: Key) -> str:
@@ -145,6 +160,11 @@ def _are_counts(row: Row) -> bool:
     ends = [end for end in (row.estimate, row.low, row.high) if end is not None and math.isfinite(end)]
     counts = ("raters_needed", "raters_needed_these_items", "items_needed", "rank")
     return row.statistic in counts and all(end == int(end) for end in ends)
+
+
+def _one_digit(value: float) -> float:
+    """Return the width with which a number other than 0 is shown in one digit."""
+    return 10.0 ** (math.floor(math.log10(abs(value))) + 1)
 
 
 def _places(width: float) -> int:

@@ -25,6 +25,8 @@ _DRAWN: Final = frozenset(
         *("decodability", "leakage", "geometry", "plan"),
     )
 )
+#: Analyses that answer what most readers ask first, the first that is there: the data frame to begin with.
+_USEFUL: Final = ("pairs", "scores", "forced_choice", "decodability", "elicitation", "plan", "power")
 #: Who asks the questions that an analysis alone leaves open, by the kind of run.
 _ASKED_BY: Final[Mapping[str, str]] = {
     "": "measurand.audit(ratings)",
@@ -210,8 +212,9 @@ def next_steps(result: Result) -> list[tuple[str, str]]:
     if not there:
         return []
     is_alone = len(there) == 1
-    most = max(there, key=lambda name: sum(row.analysis == name for row in result.rows)) if not is_alone else there[0]
-    steps = [(f'result.to_frame("{most}")', "has all its numbers" if is_alone else "has all numbers of an analysis")]
+    useful = next((name for name in _USEFUL if name in there), "")
+    first = useful or max(there, key=lambda name: sum(row.analysis == name for row in result.rows))
+    steps = [(f'result.to_frame("{first}")', "has all its numbers" if is_alone else "has all numbers of an analysis")]
     kind = kind_of(result)
     if _DRAWN & set(there):
         does = "draws them" if is_alone else "draws a figure"
