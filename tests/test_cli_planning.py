@@ -181,6 +181,7 @@ def test_a_sample_goes_out_comes_back_and_is_audited(run, items, tmp_path):
     assert (drawn.status, drawn.out) == (0, "")
     assert "6 sheets in" in drawn.err
     assert "Keep from the raters" in drawn.err
+    assert "Warning: the sheets hold no outputs" in drawn.err
     for path in (folder / "sheets").iterdir():
         sheet = pd.read_csv(path, dtype=str, keep_default_na=False)
         sheet["rating"] = [str(1 + (len(item) + at) % 5) for at, item in enumerate(sheet["item"])]
@@ -238,6 +239,13 @@ def test_a_scale_that_is_said_at_drawing_is_held_at_collecting(run, items, tmp_p
         sheet.assign(rating=["6", *["2"] * 5]).to_csv(path, index=False)
     assert_one_message(run("plan", "--collect", folder), "R1.csv, data row 1, rating: 6 is outside the scale")
     assert not (folder / "ratings.csv").exists()
+    for path in (folder / "sheets").iterdir():
+        sheet = pd.read_csv(path, dtype=str, keep_default_na=False)
+        sheet.assign(rating="2").to_csv(path, index=False)
+    assert_one_message(run("plan", "--collect", folder, "--missing", "R1.csv=x"), "--missing FILE=TEXT")
+    back = run("plan", "--collect", folder, "--decimal", "R1.csv=,")
+    assert "Decimal commas were read in R1.csv" in back.err
+    assert f"measurand audit {folder / 'ratings.csv'} --order position --scale 1:5:1 --level ordinal" in back.err
     assert_one_message(run("plan", "--blank-sheets"), "--blank-sheets is about sheets that came back")
 
 

@@ -17,7 +17,9 @@ from measurand.cli_drawing import (
     OutputSystemOption,
     OutputTextOption,
     Pool,
+    collect_sheets,
     read_pool,
+    tell_drawn,
 )
 from measurand.cli_facets import MOST_ITEMS, MOST_RATERS, of_facets, of_panel, planned_facets, prices_of, usual, whole
 from measurand.cli_options import (
@@ -202,11 +204,12 @@ def plan(
     started = datetime.datetime.now(datetime.UTC)
     if as_json and as_csv:
         refuse("--json and --csv: choose one")
-    declared = Declared(delimiter, decimal, missing, [ratings, items, outputs, Path(systems) if systems else None])
     if collect is not None:
-        others = [ratings, draw, items, outputs, out]
-        _collect(collect, others=others, decimal=decimal, missing=missing, blank_sheets=blank_sheets, quiet=quiet)
+        if any(one is not None for one in (ratings, draw, items, outputs, out)):
+            refuse("--collect reads the folder of a sample and nothing else")
+        collect_sheets(collect, (delimiter, decimal, missing), blank_sheets=blank_sheets, quiet=quiet)
         return
+    declared = Declared(delimiter, decimal, missing, [ratings, items, outputs, Path(systems) if systems else None])
     if blank_sheets:
         refuse("--blank-sheets is about sheets that came back; give it with --collect")
     if outputs is None and (output_item or output_system or text):
@@ -301,6 +304,7 @@ def plan(
             scale=_scales(scale or [], level, split(labels), split(criteria), has_ratings=table is not None),
             rated_again=rated_again,
             most_per_rater=most_per_rater,
+            delimiter=declared.delimiter,
             seed=seed,
             quiet=quiet,
         )
@@ -376,6 +380,7 @@ def _draw(
     scale: dict[str, Scale] | None,
     rated_again: bool,
     most_per_rater: int | None,
+    delimiter: str | None,
     seed: int,
     quiet: bool,
 ) -> None:
@@ -396,10 +401,9 @@ def _draw(
         seed=seed,
     )
     inputs = {name: {"file": path.name, "sha256": sha256(path)} for name, path in files.items() if path is not None}
-    write_sample(sample, folder, about={"measurand": version(), "inputs": inputs})
+    write_sample(sample, folder, about={"measurand": version(), "inputs": inputs}, delimiter=delimiter)
     if not quiet:
-        typer.echo(f"Drawn: {design}; {len(sample.sheets)} sheets in {folder / 'sheets'}", err=True)
-        typer.echo(f"Keep from the raters: {folder / 'key.csv'} and {folder / 'protocol.json'}", err=True)
+        tell_drawn(sample, design, folder)
 
 
 def _design(result: Result | None, layouts: Sequence[str], sizes: tuple[int | None, int | None, int | None]) -> Design:
@@ -458,27 +462,3 @@ def _systems(given: str, shown: Outputs | None, table: Ratings | None, declared:
         return list(table.frame["system"].cat.categories)
     refuse("--draw needs the systems: --systems A,B or a file, or --outputs")
     return []
-
-
-def _collect(
-    folder: Path,
-    *,
-    others: Sequence[Path | None],
-    decimal: Sequence[str] | None,
-    missing: Sequence[str] | None,
-    blank_sheets: bool,
-    quiet: bool,
-) -> None:
-    from measurand.data.marks import Marks
-    from measurand.planning.sheets import collected
-
-    if any(one is not None for one in others):
-        refuse("--collect reads the folder of a sample and nothing else")
-    if decimal and decimal[-1] not in (".", ","):
-        refuse(f"--decimal {decimal[-1]!r}; give a point or a comma")
-    marks = Marks(decimal="," if decimal and decimal[-1] == "," else ".", missing=missing or ())
-    path, ratings = collected(folder, marks, blank_sheets=blank_sheets)
-    if not quiet:
-        blank = int((ratings["rating"] == "").sum())
-        typer.echo(f"{len(ratings):,} rows, {blank:,} of them blank: {path}", err=True)
-        typer.echo(f"Now: measurand audit {path} --order position", err=True)

@@ -12,7 +12,7 @@ import typer
 from measurand.cli_options import refuse
 
 if TYPE_CHECKING:
-    from measurand.data.marks import Marks
+    from measurand.data.marks import DecimalMark, Marks
 
 DelimiterOption = Annotated[
     list[str] | None,
@@ -107,6 +107,19 @@ class Declared:
         )
 
     @property
+    def delimiter(self) -> str | None:
+        """What was declared to stand between the cells of all tables, None where nothing was."""
+        from measurand.data.marks import Marks
+
+        of_all = self._delimiter.get("", [])
+        return Marks(of_all[-1]).delimiter if of_all else None
+
+    def decimal(self, path: Path) -> DecimalMark | None:
+        """Return the decimal mark that was declared of a table, None where none was."""
+        given = self._decimal.get("", []) + self._decimal.get(str(path), [])
+        return self.of(path).decimal if given else None
+
+    @property
     def settings(self) -> dict[str, Any]:
         """What was declared, for the manifest; nothing where nothing was."""
         given = {"delimiter": self._delimiter, "decimal": self._decimal, "missing": self._missing}
@@ -118,13 +131,20 @@ class Declared:
             file, found, mark = text.rpartition("=")
             if not found or not file:
                 out.setdefault("", []).append(text)
-            elif file in self._names:
-                out.setdefault(file, []).append(mark)
+            elif (name := self._named(file)) is not None:
+                out.setdefault(name, []).append(mark)
             elif is_text and not Path(file).suffix:
                 out.setdefault("", []).append(text)
             else:
                 refuse(f"{option} {text!r}: this command reads no {file}; it reads {', '.join(self._names)}")
         return out
+
+    def _named(self, file: str) -> str | None:
+        """Return the table that is meant: of that path, or else the only one whose file is called so."""
+        if file in self._names:
+            return file
+        called = [name for name in self._names if Path(name).name == file]
+        return called[0] if len(called) == 1 else None
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from measurand import audit
 from measurand.auditing import agreement, agreement_pairs, design, raters
 from measurand.data import Scale, panels, read_ratings
+from measurand.data.faults import TableError
 from measurand.data.names import natural_order
 from measurand.result import MeasurandError
 from strategies import LEVELS, crossed, ids, scales, tables
@@ -607,7 +608,6 @@ def test_a_mark_that_was_not_declared_is_never_taken_for_one(tmp_path):
     ("how", "said"),
     [
         ({"decimal": ";"}, "decimal ';'; allowed are"),
-        ({"missing": "-"}, "give a sequence of texts"),
         ({"delimiter": ";;"}, "give one character"),
         ({"delimiter": ";"}, "the data frame has no delimiter"),
         ({"decimal": ","}, r"'3\.5' at data row 2 has a decimal point, and decimal commas are declared"),
@@ -621,3 +621,15 @@ def test_what_cannot_be_declared_of_a_table_is_refused(how, said):
 
 def test_numbers_of_a_frame_may_stand_for_missing_ratings():
     assert read_ratings(one_rater([1, 99, 3]), missing=["99"]).frame["rating"].tolist() == [1.0, 3.0]
+
+
+def test_one_text_for_missing_ratings_is_as_good_as_a_list_of_one():
+    table = pd.DataFrame({"item": ["a", "b"], "rater": "R", "rating": ["3", "k.A."]})
+    assert read_ratings(table, missing="k.A.").n_blank == read_ratings(table, missing=["k.A."]).n_blank == {"": 1}
+
+
+def test_a_name_with_a_comma_that_was_taken_apart_is_told_with_its_quotes():
+    table = pd.DataFrame({"item": ["a"], "Müller, Anna": ["3"], "eve": ["4"]})
+    with pytest.raises(TableError, match="a name with a comma is quoted as one") as refused:
+        read_ratings(table, wide=["Müller", "Anna", "eve"])
+    assert "--wide '\"Müller, Anna\",…'" in refused.value.in_options({"wide": "--wide"})

@@ -170,6 +170,12 @@ BAD_FILES = {
         b"item;rater;rating\na;R1;1,5\n",
         "semicolons: if they stand between the cells, say so, delimiter=';'",
     ),
+    "semicolons and a comma in a name": (
+        "r.csv",
+        b"item;system;M, Anna\na;S;3,5\n",
+        "more semicolons .2. than commas .1.; if semicolons stand .* delimiter=';'",
+    ),
+    "semicolons and a quoted name": ("r.csv", b'item;system;"M, Anna"\na;S;3\n', "say so, delimiter=';'"),
     "tabs in csv": ("r.csv", b"item\trater\trating\na\tR1\t1\n", "tabs: .*delimiter='tab'"),
     "commas in tsv": ("r.tsv", (HEADER + "a,R1,1\n").encode(), "commas: .*delimiter=','"),
     "long row": ("r.csv", (HEADER + "a,R1,1\n\nb,R1,2,3\n").encode(), LONG),

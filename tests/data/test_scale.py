@@ -209,3 +209,8 @@ def test_what_spells_no_number_is_none(text):
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_every_number_survives_being_spelled(value):
     assert as_number(repr(value)) == value
+
+
+def test_a_scale_with_a_decimal_comma_is_told_what_is_meant():
+    with pytest.raises(MeasurandError, match=r"decimals have a point here: 1:5:0\.5"):
+        Scale.parse("1:5:0,5")

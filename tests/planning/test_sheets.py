@@ -77,7 +77,7 @@ def test_what_comes_back_is_what_was_handed_out(folder):
 
 def test_a_sample_that_came_back_can_be_audited_with_its_order(folder):
     fill(folder)
-    path, _ = collected(folder)
+    path, _, _ = collected(folder)
     table = read_ratings(path, order="position")
     assert len(table) == 66
     findings = {one.id: one.verdict for one in audit(table, replicates=100, draws=1000).findings}
@@ -86,7 +86,7 @@ def test_a_sample_that_came_back_can_be_audited_with_its_order(folder):
 
 def test_blank_ratings_stay_blank_and_are_counted(folder):
     fill(folder, lambda row: "" if row["position"] == "3" else "4")
-    path, ratings = collected(folder)
+    path, ratings, _ = collected(folder)
     assert (ratings["rating"] == "").sum() == 2
     assert read_ratings(path).n_blank[""] == 2
 
@@ -100,7 +100,7 @@ def test_a_sheet_that_is_blank_from_top_to_bottom_is_refused_unless_it_is_asked_
     (folder / "sheets" / "R2.csv").write_bytes(blank)
     with pytest.raises(MeasurandError, match=r"R2.csv is blank from top to bottom"):
         collected(folder)
-    _, ratings = collected(folder, blank_sheets=True)
+    _, ratings, _ = collected(folder, blank_sheets=True)
     assert (ratings["rating"] == "").sum() == 33
 
 
@@ -269,3 +269,50 @@ def test_the_protocol_has_the_hash_of_every_file(folder):
     assert set(files) == {"key.csv", "README.txt", "sheets/R1.csv", "sheets/R2.csv"}
     for name, digest in files.items():
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+
+
+def spelled(folder, comma, *, sep=","):
+    """Fill in both sheets, that of R2 with these ratings."""
+    fill(folder, lambda row: comma.get(row["position"], "3") if row["rater"] == "R2" else "4.5")
+    path = folder / "sheets" / "R2.csv"
+    pd.read_csv(path, dtype=str, keep_default_na=False).to_csv(path, index=False, sep=sep)
+
+
+def test_each_sheet_may_have_its_own_decimal_mark(folder):
+    spelled(folder, {"1": "4,5", "2": "1,000"})
+    path, ratings, with_commas = collected(folder)
+    assert with_commas == ["R2.csv"]
+    assert set(ratings["rating"]) == {"4.5", "1.000", "3"}
+    assert read_ratings(path).frame["rating"].max() == 4.5
+
+
+def test_commas_that_could_be_either_and_mixed_marks_are_refused_with_the_sheet(folder):
+    spelled(folder, {"1": "1,000"})
+    with pytest.raises(MeasurandError, match=r"R2.csv, data row 1, rating: '1,000' .*--decimal R2.csv=,"):
+        collect(folder)
+    assert "1.000" in set(collect(folder, decimals={"R2.csv": ","})["rating"])
+    spelled(folder, {"1": "4,5", "2": "4.5"})
+    with pytest.raises(MeasurandError, match=r"R2.csv, data row 1, rating: '4,5' .*write them alike"):
+        collect(folder)
+    spelled(folder, {"1": "1,000"}, sep=";")
+    assert "1.000" in set(collect(folder)["rating"])
+
+
+def test_sheets_open_in_spreadsheets_with_the_declared_delimiter_and_come_back(tmp_path):
+    out = tmp_path / "sample"
+    write_sample(hostile_sample(), out, about={}, delimiter="|")
+    assert (out / "sheets" / "R1.csv").read_bytes().startswith(b"\xef\xbb\xbfposition|rater|item")
+    assert len(collect(out, blank_sheets=True)) == 66
+    assert "CSV UTF-8" in (out / "README.txt").read_text(encoding="utf-8")
+
+
+def test_raters_are_told_that_outputs_stand_elsewhere(tmp_path):
+    items = pd.DataFrame({"item": ["a", "b"]})
+    design = design_of("crossed", n_raters=2, items_per_rater=2)
+    write_sample(draw(items, systems=["A", "B"], design=design), tmp_path / "without", about={})
+    write_sample(hostile_sample(), tmp_path / "with", about={})
+    told = [
+        "The outputs are not in the sheet" in (tmp_path / name / "README.txt").read_text(encoding="utf-8")
+        for name in ("without", "with")
+    ]
+    assert told == [True, False]

@@ -31,7 +31,7 @@ class Marks:
         One character, or its name (`comma`, `semicolon`, `tab`, `bar`); None takes what the file's suffix says.
     decimal : {".", ","}
         The decimal mark of numbers. Where it is a comma a number with a point is refused: it would be read as another.
-    missing : sequence of str
+    missing : str or sequence of str
         Cells that stand for a missing number, beside blank and N/A; capitals and spaces around them do not count.
 
     Raises
@@ -54,9 +54,8 @@ class Marks:
         object.__setattr__(self, "delimiter", mark)
         if self.decimal not in _DECIMALS:
             raise MeasurandError(f"decimal {self.decimal!r}; allowed are a point, '.', and a comma, ','")
-        if isinstance(self.missing, str):
-            raise MeasurandError(f"missing {self.missing!r}; give a sequence of texts, such as [{self.missing!r}]")
-        object.__setattr__(self, "missing", tuple(str(text).strip() for text in self.missing))
+        texts = [self.missing] if isinstance(self.missing, str) else self.missing
+        object.__setattr__(self, "missing", tuple(str(text).strip() for text in texts))
 
     def plain(
         self, column: pd.Series[Any], name: str, *, per_row: int = 1, labels: Collection[str] = ()

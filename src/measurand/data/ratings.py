@@ -120,7 +120,7 @@ def read_ratings(
         What stands between the cells of a .csv or .tsv file, such as ``";"``; None takes a comma, and a tab in .tsv.
     decimal : {".", ","}
         The decimal mark of ratings. With a comma, a rating with a point is refused.
-    missing : sequence of str
+    missing : str or sequence of str
         Ratings that stand for none, such as ``"-"`` or ``"k.A."``, beside blank and N/A.
 
     Returns
@@ -257,7 +257,14 @@ def _lengthen(table: pd.DataFrame, raters: list[str], named: dict[str, str | Non
         if name not in table.columns:
             close = difflib.get_close_matches(name, list(table.columns), n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise TableError(f"no column {name!r} for a rater; the table has {_listing(list(table.columns))}{hint}")
+            whole = [one for one in map(str, table.columns) if "," in one and name in map(str.strip, one.split(","))]
+            setting = Setting("wide", (whole[0] if whole else "", MORE))
+            if whole:
+                hint += f"; a name with a comma is quoted as one: {setting}"
+            raise TableError(
+                f"no column {name!r} for a rater; the table has {_listing(list(table.columns))}{hint}",
+                *([setting] if whole else []),
+            )
     if len(set(raters)) < len(raters):
         raise MeasurandError(f"a rater column is named twice in {_listing(raters)}")
     if len(raters) < 2:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import re
 import warnings
 import zlib
 from collections.abc import Iterator
@@ -23,6 +24,8 @@ _WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".numbers")
 #: Cells of a row, and characters of a cell, that a message shows.
 _MOST = 6
 _LONGEST = 24
+#: Characters of a header that are looked at for what stands between its cells.
+_MOST_OF_HEADER = 2**20
 
 
 def read_table(source: Any, *, delimiter: str | None = None) -> pd.DataFrame:
@@ -125,6 +128,8 @@ def _read_file(path: Path, delimiter: str | None) -> pd.DataFrame:
         raise MeasurandError(f"{path}: {fault}; give {_SUFFIXES}")
     try:
         has_cells = kind in _DELIMITERS
+        if has_cells and delimiter is None and _DELIMITERS[kind] == ",":
+            _refuse_semicolons(path)
         frame = _read_delimited(path, delimiter or _DELIMITERS[kind]) if has_cells else _read_jsonl(path)
     except UnicodeDecodeError as error:
         raise MeasurandError(
@@ -192,6 +197,24 @@ def _mend(row: list[str], n_cells: int, delimiter: str) -> str:
         return "Give it all cells, blank ones too, or copy the file again if it was cut off"
     mark = f"a {MARK_NAMES[delimiter]}" if delimiter in MARK_NAMES else repr(delimiter)
     return f"Quote the cell that contains {mark}, or take the extra cell out"
+
+
+def _refuse_semicolons(path: Path) -> None:
+    """Refuse a header that semicolons take apart, though a name in it has a comma, too."""
+    with _open(path) as file:
+        # What stands in quotes separates nothing.
+        line = file.readline(_MOST_OF_HEADER)
+    open_part = re.sub(r'"[^"]*("|$)', "", line)
+    n_commas, n_semicolons = open_part.count(","), open_part.count(";")
+    # One cell alone has its own message.
+    if n_commas < n_semicolons and len(next(csv.reader([line]), [])) > 1:
+        one, other = Setting("delimiter", ";"), Setting("delimiter", ",")
+        raise TableError(
+            f"{path}: outside quotes its header has more semicolons ({n_semicolons:,}) than commas ({n_commas:,}); if "
+            f"semicolons stand between the cells, say so, {one}; if commas do, {other}",
+            one,
+            other,
+        )
 
 
 def _read_delimited(path: Path, delimiter: str) -> pd.DataFrame:

@@ -122,7 +122,9 @@ class Scale:
         except ValueError:
             numbers = []
         if len(numbers) not in (2, 3):
-            raise MeasurandError(f"scale {text!r}; write low:high or low:high:step, for example 1:5 or 0:1:.5")
+            points = text.replace(",", ".")
+            meant = f"; decimals have a point here: {points}" if "," in text and _is_range(points) else ""
+            raise MeasurandError(f"scale {text!r}; write low:high or low:high:step, for example 1:5 or 0:1:.5{meant}")
         return cls(numbers[0], numbers[1], step=numbers[2] if len(numbers) == 3 else None, level=level)
 
     @property
@@ -199,6 +201,18 @@ class Scale:
             return "any finite number"
         return f"{self.low:g} to {self.high:g}" + (f" in steps of {self.step:g}" if self.step is not None else "")
 
+    @property
+    def declaration(self) -> str:
+        """The bounds and the step as `parse` reads them; blank where there are none.
+
+        Examples
+        --------
+        >>> Scale(0, 1, step=0.25).declaration
+        '0:1:0.25'
+        """
+        given = [] if self.low is None or self.high is None else [self.low, self.high, self.step]
+        return ":".join(repr(one).removesuffix(".0") for one in given if one is not None)
+
     def to_dict(self) -> dict[str, object]:
         """Return the declaration as JSON values."""
         return {
@@ -217,6 +231,11 @@ class Scale:
         if self._labels_are_numbers():
             return {label: float(label) for label in self.labels}
         return {label: float(i) for i, label in enumerate(self.labels)}
+
+
+def _is_range(text: str) -> bool:
+    parts = text.split(":")
+    return len(parts) in (2, 3) and all(as_number(part) is not None for part in parts)
 
 
 def as_number(text: str) -> float | None:

@@ -6,13 +6,15 @@ import csv
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
-from measurand.data.marks import Marks
+from measurand.data.marks import DecimalMark, Marks
 from measurand.data.read import read_table
 from measurand.data.scale import Scale, as_number
 from measurand.folders import in_place_of, write_file
@@ -32,6 +34,9 @@ _HEADER: Final = 2**16
 RATINGS: Final = "ratings.csv"
 README: Final = "README.txt"
 _MOST_NAMED: Final = 5
+#: A number with a decimal comma, and one whose comma may as well stand between thousands.
+_COMMA: Final = re.compile(r"[+-]?[0-9]*,[0-9]+")
+_THOUSANDS: Final = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
 
 
 def check_folder(out: Path) -> None:
@@ -48,7 +53,7 @@ def check_folder(out: Path) -> None:
         raise MeasurandError(f"{out} is there already, and a sample never takes another's place; give a new folder")
 
 
-def write_sample(sample: Sample, out: Path, *, about: Mapping[str, Any]) -> None:
+def write_sample(sample: Sample, out: Path, *, about: Mapping[str, Any], delimiter: str | None = None) -> None:
     """Write a sample's folder, whole or not at all.
 
     Parameters
@@ -60,22 +65,28 @@ def write_sample(sample: Sample, out: Path, *, about: Mapping[str, Any]) -> None
         one in; `key.csv` and `protocol.json` stay.
     about : mapping
         What else the protocol is to say: versions, hashes of the inputs (JSON values).
+    delimiter : str or None
+        What stands between the cells of the sheets, for spreadsheets that expect another mark than the comma, which
+        None takes. Sheets begin with a byte order mark: without one some spreadsheets garble all but plain letters.
 
     Raises
     ------
     MeasurandError
-        If the folder is not free, or cannot be written.
+        If the folder is not free, or cannot be written; if the delimiter is none.
     """
     check_folder(out)
+    mark = Marks(delimiter).delimiter
     with in_place_of(out) as folder:
         (folder / SHEETS).mkdir()
         for rater, sheet in sample.sheets.items():
-            _write_csv(sheet, folder / SHEETS / f"{rater}.csv")
+            _write_csv(sheet, folder / SHEETS / f"{rater}.csv", encoding="utf-8-sig", delimiter=mark or ",")
         _write_csv(sample.key, folder / KEY)
         (folder / README).write_text(_instructions(sample), encoding="utf-8", newline="\n")
         files = {name: _sha256(folder / name) for name in (KEY, README)}
         files |= {f"{SHEETS}/{rater}.csv": _sha256(folder / SHEETS / f"{rater}.csv") for rater in sample.sheets}
         document = {**sample.protocol, **about, "files": files}
+        if mark is not None:
+            document["delimiter"] = mark
         text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
         (folder / PROTOCOL).write_text(text, encoding="utf-8", newline="\n")
 
@@ -88,25 +99,33 @@ def _instructions(sample: Sample) -> str:
     told = [f"  {name}: {scales[name].describe() if name in scales else 'any number'}" for name in grades]
     if len(grades) == 1:
         told = [f"  {scales[grades[0]].describe()}"] if scales else []
+    elsewhere = "The outputs are not in the sheet: you are shown them elsewhere, each under its item and its code."
     return "\n".join(
         [
             "How to fill in a sheet",
             "",
             f"Each row is one output to one item. Put your rating into {columns}.",
+            *([] if shows_outputs(sample) else [elsewhere]),
             *(["Permitted ratings:", *told] if told else []),
             "",
             "Leave a cell blank if you cannot or do not want to rate: a blank is a missing rating, never a 0.",
             "Letters stand for those who made the outputs; a letter is another one's on the next item.",
             "Rate in the order of the rows. You may sort rows and add columns of your own, but change none of ours.",
-            "Save as CSV under the same name and send it back.",
+            "Save as CSV under the same name (in a spreadsheet: CSV UTF-8) and send it back.",
+            "Semicolons between cells and decimal commas, which some spreadsheets write, are understood.",
             "",
         ]
     )
 
 
-def _write_csv(frame: pd.DataFrame, path: Path) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
+def shows_outputs(sample: Sample) -> bool:
+    """Return whether raters can read on their sheets what they rate."""
+    return any("output" in sheet for sheet in sample.sheets.values())
+
+
+def _write_csv(frame: pd.DataFrame, path: Path, *, encoding: str = "utf-8", delimiter: str = ",") -> None:
+    with path.open("w", encoding=encoding, newline="") as file:
+        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
         writer.writerow([harmless(str(column)) for column in frame.columns])
         for row in frame.itertuples(index=False):
             writer.writerow([harmless(str(cell)) for cell in row])
@@ -116,7 +135,13 @@ def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def collect(folder: Path, marks: Marks | None = None, *, blank_sheets: bool = False) -> pd.DataFrame:
+def collect(
+    folder: Path,
+    marks: Marks | None = None,
+    *,
+    decimals: Mapping[str, DecimalMark] | None = None,
+    blank_sheets: bool = False,
+) -> pd.DataFrame:
     """Return the ratings of a sample whose sheets have come back.
 
     Parameters
@@ -126,7 +151,11 @@ def collect(folder: Path, marks: Marks | None = None, *, blank_sheets: bool = Fa
         columns added; blank ratings stay blank. A spreadsheet may have put semicolons or tabs between the cells: the
         header, which is ours, tells.
     marks : Marks or None
-        How the ratings are spelled: their decimal mark, and what stands for a missing one.
+        How the ratings are spelled: what stands for a missing one, and their decimal mark. A comma holds for all
+        sheets. With a point each sheet may have either mark, if its own ratings tell which: ``4,5`` is a decimal comma,
+        ``1,000`` is one only where semicolons stand between the cells or another rating has a clear one.
+    decimals : mapping or None
+        Decimal marks of single sheets, by file name (``"R2.csv"``), which hold whatever the ratings look like.
     blank_sheets : bool
         Whether sheets without any rating are taken, too.
 
@@ -140,9 +169,14 @@ def collect(folder: Path, marks: Marks | None = None, *, blank_sheets: bool = Fa
     ------
     MeasurandError
         If the folder is no sample, its key was changed, a sheet is missing or wholly blank, rows are not those that
-        were handed out, or ratings are none of the scale with which the sample was drawn.
+        were handed out, a sheet has decimal commas and points, or ratings are none of the scale with which the sample
+        was drawn.
     """
-    sheets = returned(folder, marks)
+    return _ratings_of(returned(folder, marks, decimals=decimals), folder, blank_sheets=blank_sheets)
+
+
+def _ratings_of(sheets: Sequence[Returned], folder: Path, *, blank_sheets: bool) -> pd.DataFrame:
+    """Return the ratings of all sheets, if none is blank or has a rating that is not permitted."""
     if not blank_sheets and (blank := [sheet.path.name for sheet in sheets if (sheet.ratings["rating"] == "").all()]):
         raise MeasurandError(
             f"{folder / SHEETS}: {listed(blank, most=_MOST_NAMED)} {'is' if len(blank) == 1 else 'are'} blank from top "
@@ -161,14 +195,17 @@ def collect(folder: Path, marks: Marks | None = None, *, blank_sheets: bool = Fa
 
 
 class Returned(NamedTuple):
-    """A sheet that came back: where it lies, its ratings, and those that the scale does not permit, in words."""
+    """A sheet that came back: where it lies, its ratings, those not permitted in words, and its decimal mark."""
 
     path: Path
     ratings: pd.DataFrame
     faults: Sequence[str]
+    decimal: DecimalMark
 
 
-def returned(folder: Path, marks: Marks | None = None) -> list[Returned]:
+def returned(
+    folder: Path, marks: Marks | None = None, *, decimals: Mapping[str, DecimalMark] | None = None
+) -> list[Returned]:
     """Return the sheets of a sample, held against its key; their ratings may be blank, or none of the scale.
 
     Raises
@@ -182,13 +219,38 @@ def returned(folder: Path, marks: Marks | None = None) -> list[Returned]:
     key = _text_table(folder / KEY)
     key = key.apply(lambda column: column.map(as_it_was))
     scales = {name: Scale(**one) for name, one in protocol.get("scales", {}).items()}
+    mark = protocol.get("delimiter")
+    issued = _Issued(protocol["criteria"], scales, mark if isinstance(mark, str) and len(mark) == 1 else None)
+    of_sheets = decimals or {}
     return [
-        _sheet(folder / SHEETS / f"{rater}.csv", of_rater, protocol["criteria"], scales, marks or Marks())
+        _sheet(folder / SHEETS / f"{rater}.csv", of_rater, issued, marks or Marks(), of_sheets.get(f"{rater}.csv"))
         for rater, of_rater in key.groupby("rater", sort=False)
     ]
 
 
-def collected(folder: Path, marks: Marks | None = None, *, blank_sheets: bool = False) -> tuple[Path, pd.DataFrame]:
+class _Issued(NamedTuple):
+    """What the protocol says of all sheets."""
+
+    criteria: Sequence[str]
+    scales: Mapping[str, Scale]
+    delimiter: str | None
+
+
+class Collected(NamedTuple):
+    """Ratings of a sample: where they were written, and the sheets (by name) whose decimal commas became points."""
+
+    path: Path
+    ratings: pd.DataFrame
+    with_commas: Sequence[str]
+
+
+def collected(
+    folder: Path,
+    marks: Marks | None = None,
+    *,
+    decimals: Mapping[str, DecimalMark] | None = None,
+    blank_sheets: bool = False,
+) -> Collected:
     """Write the ratings of a sample beside its sheets, as `ratings.csv`; see `collect`.
 
     Raises
@@ -199,9 +261,17 @@ def collected(folder: Path, marks: Marks | None = None, *, blank_sheets: bool = 
     path = folder / RATINGS
     if path.exists() or path.is_symlink():
         raise MeasurandError(f"{path} is there already and is not overwritten; move it away to collect again")
-    ratings = collect(folder, marks, blank_sheets=blank_sheets)
+    sheets = returned(folder, marks, decimals=decimals)
+    ratings = _ratings_of(sheets, folder, blank_sheets=blank_sheets)
     write_file(path, lambda part: ratings.to_csv(part, index=False, lineterminator="\n"))
-    return path, ratings
+    return Collected(path, ratings, [sheet.path.name for sheet in sheets if sheet.decimal == ","])
+
+
+def scales_of(folder: Path) -> tuple[Sequence[str], Mapping[str, Scale]]:
+    """Return what a sample grades, `rating` where there are no criteria, and the scales with which it was drawn."""
+    protocol = _protocol(folder)
+    scales = {name: Scale(**one) for name, one in protocol.get("scales", {}).items()}
+    return list(protocol["criteria"]) or ["rating"], scales
 
 
 def _protocol(folder: Path) -> Mapping[str, Any]:
@@ -228,11 +298,11 @@ def _text_table(path: Path, delimiter: str | None = None) -> pd.DataFrame:
     return frame
 
 
-def _delimiter_of(path: Path) -> str | None:
+def _delimiter_of(path: Path, issued: str | None) -> str | None:
     """Return what stands between the cells of a sheet, by our columns in its header; None if no mark brings them."""
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
         text = file.read(_HEADER)
-    for mark in _DELIMITERS:
+    for mark in dict.fromkeys([issued or ",", *_DELIMITERS]):
         cells = next(csv.reader(text.splitlines(keepends=True), delimiter=mark), [])
         if set(_OURS) <= {as_it_was(cell.strip()).casefold() for cell in cells}:
             return mark
@@ -263,14 +333,13 @@ def _named(sheet: pd.DataFrame, path: Path, wanted: Sequence[str]) -> pd.DataFra
     return sheet.set_axis(pd.Index(names), axis=1)
 
 
-def _sheet(
-    path: Path, key: pd.DataFrame, criteria: Sequence[str], scales: Mapping[str, Scale], marks: Marks
-) -> Returned:
+def _sheet(path: Path, key: pd.DataFrame, issued: _Issued, marks: Marks, decimal: DecimalMark | None) -> Returned:
     """Return the ratings of one sheet, row by row held against the key."""
     if not path.is_file():
         raise MeasurandError(f"{path} is missing: put the blank sheet back if its rater gave nothing")
-    grades = list(criteria) or ["rating"]
-    sheet = _named(_text_table(path, _delimiter_of(path)), path, (*_OURS, *grades))
+    grades, scales = list(issued.criteria) or ["rating"], issued.scales
+    delimiter = _delimiter_of(path, issued.delimiter) or marks.delimiter
+    sheet = _named(_text_table(path, delimiter), path, (*_OURS, *grades))
     _check_rater(sheet, path, str(key["rater"].iloc[0]))
     by_position = _by_position(sheet, path, len(key))
     order = []
@@ -278,28 +347,71 @@ def _sheet(
         if position not in by_position:
             raise MeasurandError(f"{path}: no row with position {position}; put it back, blank if it was not rated")
         at = by_position[position]
-        for column, issued in (("item", item), ("code", code)):
-            if not _same(sheet[column].iloc[at], issued):
+        for column, handed in (("item", item), ("code", code)):
+            if not _same(sheet[column].iloc[at], handed):
                 raise MeasurandError(
                     f"{path}: position {position} has the {column} {sheet[column].iloc[at]!r}, and was handed out as "
-                    f"{issued!r}; a column may have been sorted without the others"
+                    f"{handed!r}; a column may have been sorted without the others"
                 )
         order.append(at)
-    rows = sheet.iloc[order].reset_index(drop=True)
+    cells = {column: sheet[column].str.strip() for column in grades}
+    told = decimal or ("," if marks.decimal == "," else _decimal_of(cells, scales, marks, delimiter == ";"))
+    marks = replace(marks, decimal="," if told == "," else ".")
     plain = {name: key[name].to_numpy() for name in ("item", "system", "rater")}
     position = key["position"].to_numpy()
     blocks, faults = [], []
     for column in grades:
         block = pd.DataFrame(plain)
-        if criteria:
+        if issued.criteria:
             block["criterion"] = column
         labels = scales[column].labels if column in scales else ()
-        block["rating"] = marks.plain(rows[column].str.strip(), column, labels=labels).to_numpy()
+        try:
+            spelled = marks.plain(cells[column], column, labels=labels)
+        except MeasurandError as error:
+            raise MeasurandError(f"{path}: {error}") from error
+        block["rating"] = spelled.iloc[order].to_numpy()
         block["position"] = position
         blocks.append(block)
+        open_ones = {} if told else _open(spelled, labels, path)
+        faults += [f"{path.name}, data row {at + 1}, {column}: {why}" for at, why in open_ones.items()]
         if column in scales:
-            faults += _outside(block["rating"], order, column, scales[column], path)
-    return Returned(path, pd.concat(blocks, ignore_index=True), faults)
+            held = [at for at in order if at not in open_ones]
+            faults += _outside(spelled.iloc[held], held, column, scales[column], path)
+    return Returned(path, pd.concat(blocks, ignore_index=True), faults, marks.decimal)
+
+
+def _decimal_of(
+    cells: Mapping[str, pd.Series[str]], scales: Mapping[str, Scale], marks: Marks, has_semicolons: bool
+) -> DecimalMark | None:
+    """Return the decimal mark of a sheet, as its ratings tell it; None where they do not."""
+    gone = {text.lower() for text in marks.missing}
+    texts = [
+        text
+        for column, ratings in cells.items()
+        for text in ratings
+        if text.lower() not in gone and not (column in scales and text in scales[column].labels)
+    ]
+    commas = [text for text in texts if _COMMA.fullmatch(text)]
+    if not commas:
+        return "."
+    if any("." in text and as_number(text) is not None for text in texts):
+        return None
+    return "," if has_semicolons or not all(map(_THOUSANDS.fullmatch, commas)) else None
+
+
+def _open(ratings: pd.Series[str], labels: Collection[str], path: Path) -> dict[int, str]:
+    """Return by row which ratings with a comma cannot be read, in a sheet that does not tell its decimal mark."""
+    found = {}
+    for at, text in enumerate(ratings):
+        if text in labels or not _COMMA.fullmatch(text):
+            continue
+        meant = (
+            f"{text!r} has a comma before decimals or between thousands: write it without one, or say that decimals "
+            f"are meant (`--decimal {path.name}=,`)"
+        )
+        mixed = f"{text!r} has a comma, and other ratings of this sheet have decimal points: write them alike"
+        found[at] = meant if _THOUSANDS.fullmatch(text) else mixed
+    return found
 
 
 def _check_rater(sheet: pd.DataFrame, path: Path, rater: str) -> None:
