@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from measurand.data import Scale, read_answers
-from measurand.data.answers import ANSWERED, STATUSES, protocol_names
+from measurand.data.answers import ANSWERED, STATUSES
 from measurand.data.items import read_items, read_systems
 from measurand.result import MeasurandError
 
@@ -193,7 +193,6 @@ def test_protocol_columns_are_text_and_blank_where_nothing_is_said():
     found = read_answers(table(prefill=["Answer:", None], control=[" blank ", ""]))
     assert found.frame["prefill"].tolist() == ["Answer:", ""]
     assert found.frame["control"].tolist() == ["blank", ""]
-    assert protocol_names(found.frame.assign(phrasing=""), ("prefill", "phrasing", "readout")) == ["prefill"]
 
 
 # --- Several answers to one question ----------------------------------------------------------------------------------

@@ -400,8 +400,3 @@ def as_answers(answers: Answers | Any) -> Answers:
         return answers
     frame = read_table(answers)
     return read_answers(frame, labels=hold_names(frame, "answer"))
-
-
-def protocol_names(frame: pd.DataFrame, roles: Sequence[str]) -> list[str]:
-    """Return the columns among `roles` that the table has and that are not blank throughout."""
-    return [role for role in roles if role in frame and (frame[role].astype(str) != "").any()]
