@@ -13,8 +13,8 @@ from measurand.reporting.sources import components, system_tests
 from measurand.reporting.systems import decision_study, generalizability, pairs_of_systems
 from measurand.reporting.verdict import lead
 from measurand.reporting.view import View
-from measurand.reporting.words import three_digits
 from measurand.result import Result, Row, show_number
+from measurand.result.digits import three_digits
 
 
 def words(blocks):

@@ -22,9 +22,9 @@ from measurand.eliciting.wordings import (
 from measurand.reporting import default_title, plot, render_html, render_markdown, render_summary
 from measurand.reporting.answers import short_name
 from measurand.reporting.elicitation_view import Elicitation
-from measurand.reporting.runs import kind_of
 from measurand.reporting.scores_view import arm_of
 from measurand.result import Finding, MeasurandError, Result, Row
+from measurand.result.words import kind_of
 from measurand.study import manifest
 from measurand.study_eliciting import run_elicitation
 

@@ -15,8 +15,8 @@ from measurand.reporting import default_title, plot, render_html, render_markdow
 from measurand.reporting.answers import short_name
 from measurand.reporting.plan import MOST_WITH_FIGURES, MOST_WITH_TABLES, lead
 from measurand.reporting.plan_view import Designed, Plan, panel_words, per_item
-from measurand.reporting.runs import kind_of
 from measurand.result import MeasurandError, Result, Row
+from measurand.result.words import kind_of
 from measurand.sentences import money, price
 from measurand.simulate import simulate_panel, two_emojis_panel
 

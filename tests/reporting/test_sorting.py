@@ -10,8 +10,8 @@ import pytest
 from html_page import Page
 from measurand.reporting.blocks import Cell, Column, Document, Section, Table, name_cell
 from measurand.reporting.page import html_of
-from measurand.reporting.words import show_p
 from measurand.result import show_number
+from measurand.result.digits import show_p
 from reporting.browser import Seen, look, needs_chromium
 
 NOTES = ["A note that stays below."]

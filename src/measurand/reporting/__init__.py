@@ -9,10 +9,10 @@ from measurand.reporting.document import document
 from measurand.reporting.figures import plot
 from measurand.reporting.markdown import markdown_of, render_markdown
 from measurand.reporting.page import html_of, render_html
-from measurand.reporting.runs import default_title
 from measurand.reporting.summary import render_summary
 from measurand.reporting.svg import Plot, write_whole
 from measurand.result import Result
+from measurand.result.words import default_title
 
 __all__ = [
     "Plot",

@@ -8,8 +8,9 @@ from measurand.reporting import cells
 from measurand.reporting.blocks import Block, Cell, Column, Fold, Table, Text, name_cell
 from measurand.reporting.cells import Remarks, without_empty
 from measurand.reporting.view import View
-from measurand.reporting.words import STATISTIC, begin, clean, joined, shorten
+from measurand.reporting.words import STATISTIC, begin, joined
 from measurand.result import Key, Row
+from measurand.result.words import clean, shorten
 
 _STATISTICS: Final = (
     "observed_agreement",

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from measurand.reporting.blocks import Answer, Block, Cell, Column, Fold, Table, Text, name_cell, name_column
-from measurand.reporting.view import View, counts
-from measurand.reporting.words import MARK, WORD, called, clean, key_text, shorten
+from measurand.reporting.view import View
+from measurand.reporting.words import key_text
 from measurand.result import Finding, Key
+from measurand.result.words import MARK, WORD, called, clean, counts, shorten
 
 #: Up to this many criteria the matrix has them as columns, and up to the other their details stand open.
 MOST_AS_COLUMNS: Final = 6

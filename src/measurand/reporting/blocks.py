@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
 from measurand.reporting.svg import Plot
-from measurand.reporting.words import MARK, WORD, clean, plural, shorten
 from measurand.result import Verdict
+from measurand.result.words import MARK, WORD, clean, plural, shorten
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ from measurand.reporting import cells
 from measurand.reporting.blocks import Block, Bullets, Cell, Column, Fold, Table, Text, name_cell, name_column
 from measurand.reporting.cells import Remarks, without_empty
 from measurand.reporting.view import View
-from measurand.reporting.words import FACETS, begin, clean, joined, plural, shorten
+from measurand.reporting.words import FACETS, begin, joined
 from measurand.result import Key, Row, show_number
+from measurand.result.words import clean, plural, shorten
 
 #: Boards that stand in the columns of a table, and systems in its rows.
 MOST_BOARDS: Final = 14

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from measurand.reporting.blocks import Cell, Column, Table
-from measurand.reporting.words import begin, clean, joined, shorten, show_estimate, show_p, show_rounded
+from measurand.reporting.words import begin, joined
 from measurand.result import Row, show_interval, show_number
+from measurand.result.digits import show_estimate, show_p, show_rounded
+from measurand.result.words import clean, shorten
 
 #: How a note on measured coverage begins, and the rows that it names before it counts the rest.
 _COVERAGE: Final = "in simulation"

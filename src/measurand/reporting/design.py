@@ -6,8 +6,9 @@ from typing import Final
 
 from measurand.reporting.blocks import Block, Bullets, Cell, Column, Fold, Table, Terms, Text, name_cell
 from measurand.reporting.view import View
-from measurand.reporting.words import called, clean, joined, shorten
+from measurand.reporting.words import joined
 from measurand.result import show_number
+from measurand.result.words import called, clean, shorten
 
 #: Criteria that a sentence names; of more it gives the number.
 _MOST_NAMED: Final = 6

@@ -14,9 +14,9 @@ from measurand.reporting.blocks import Block, Bullets, Cell, Column, Document, F
 from measurand.reporting.design import design, methods
 from measurand.reporting.panel import panel, rated
 from measurand.reporting.verdict import lead
-from measurand.reporting.view import View, counts
-from measurand.reporting.words import ANALYSIS, MARK, WORD, clean, plural, shorten
+from measurand.reporting.view import View
 from measurand.result import Result
+from measurand.result.words import ANALYSIS, MARK, WORD, clean, counts, plural, shorten
 
 _MOST_REASONS: Final = 20
 #: Reasons that differ in a number alone stand in one line from so many on.

@@ -24,9 +24,9 @@ from measurand.reporting.figures_elicitation import SHARES
 from measurand.reporting.scores_cells import arm_cell
 from measurand.reporting.scores_summary import table
 from measurand.reporting.scores_view import Arm
-from measurand.reporting.view import worst_first
-from measurand.reporting.words import MARK, WORD, begin, called, clean, joined, plural, shorten
+from measurand.reporting.words import begin, joined
 from measurand.result import Verdict, show_number
+from measurand.result.words import MARK, WORD, called, clean, plural, shorten, worst_first
 
 #: Systems that a screen shows, and characters of a finding's statement that the lead repeats.
 _MOST_ON_SCREEN: Final = 10

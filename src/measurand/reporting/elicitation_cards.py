@@ -11,7 +11,8 @@ from measurand.reporting.cells import without_empty
 from measurand.reporting.elicitation_counts import MOST_OPEN
 from measurand.reporting.elicitation_readouts import MOST_ANSWERS, quoted
 from measurand.reporting.elicitation_view import Elicitation
-from measurand.reporting.words import begin, called, clean, joined, plural, shorten
+from measurand.reporting.words import begin, joined
+from measurand.result.words import called, clean, plural, shorten
 
 #: Cards and their parts that a page holds; protocol.json has them all.
 _MOST_CARDS: Final = 40

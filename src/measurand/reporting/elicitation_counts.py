@@ -10,8 +10,9 @@ from measurand.reporting.cells import Remarks, without_empty
 from measurand.reporting.elicitation_view import Elicitation, status_words
 from measurand.reporting.scores_cells import arm_cell
 from measurand.reporting.scores_view import Arm
-from measurand.reporting.words import clean, joined, plural, shorten
+from measurand.reporting.words import joined
 from measurand.result import Row, show_number
+from measurand.result.words import clean, plural, shorten
 from measurand.sentences import share
 
 #: Rows up to which a table stands open, that it shows of more, and that it ever holds.

@@ -10,8 +10,9 @@ from measurand.reporting.blocks import Block, Cell, Column, Fold, Part, Terms, T
 from measurand.reporting.cells import without_empty
 from measurand.reporting.elicitation_counts import MOST_OPEN
 from measurand.reporting.elicitation_view import Elicitation, one_line
-from measurand.reporting.words import begin, called, clean, joined, plural, shorten
+from measurand.reporting.words import begin, joined
 from measurand.result import show_number
+from measurand.result.words import called, clean, plural, shorten
 
 _MOST_NAMED: Final = 60
 MOST_ANSWERS: Final = 60

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any, Final
 
 from measurand.reporting.scores_view import BINARIZED, Arm, arm_of, is_control
-from measurand.reporting.words import clean, shorten
 from measurand.result import Result, Row
+from measurand.result.words import clean, shorten
 
 #: Statuses of answers in the order in which they are told.
 STATUSES: Final = ("ok", "repaired", "invalid", "truncated", "refused", "not_returned", "not_asked")

@@ -21,8 +21,9 @@ from measurand.reporting.blocks import (
     name_cell,
 )
 from measurand.reporting.examples_view import Example, ends_of, examples_in, picture_of, under
-from measurand.reporting.words import called, clean, joined, plural, shorten
+from measurand.reporting.words import joined
 from measurand.result import Result, show_number
+from measurand.result.words import called, clean, plural, shorten
 
 #: Kinds of examples with their titles, in the order of the page.
 _TITLES: Final = {

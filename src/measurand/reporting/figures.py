@@ -30,8 +30,8 @@ from measurand.reporting.probe_view import Probe
 from measurand.reporting.scores_view import Scores
 from measurand.reporting.svg import Plot
 from measurand.reporting.view import View
-from measurand.reporting.words import shorten
 from measurand.result import MeasurandError, Result
+from measurand.result.words import shorten
 
 
 def plot(result: Result, *, figure: str | None = None, criterion: str = "") -> Plot:

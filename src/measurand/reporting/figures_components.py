@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from measurand.reporting.svg import BLUE, INK, MUTED, VERMILION, WIDTH, Labels, Plot, style, titled, to_svg
 from measurand.reporting.view import View
-from measurand.reporting.words import UNBIASED, three_digits
+from measurand.reporting.words import UNBIASED
 from measurand.result import Row, show_number
+from measurand.result.digits import three_digits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from measurand.reporting.svg import BLUE, INK, MUTED, VERMILION, WIDTH, Labels, Plot, style, titled, to_svg
 from measurand.reporting.view import View
-from measurand.reporting.words import ESTIMATOR, plural
+from measurand.reporting.words import ESTIMATOR
 from measurand.result import Key, show_interval, show_number
+from measurand.result.words import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

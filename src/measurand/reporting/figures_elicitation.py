@@ -21,8 +21,9 @@ from measurand.reporting.svg import (
     style,
     to_svg,
 )
-from measurand.reporting.words import distinct, plural
+from measurand.reporting.words import distinct
 from measurand.result import Row, show_number
+from measurand.result.words import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,9 @@ from measurand.reporting.forced_choice_view import Choices
 from measurand.reporting.scores_cells import redrawn
 from measurand.reporting.scores_view import Arm, arm_words
 from measurand.reporting.svg import BLUE, GRID, INK, MUTED, WIDTH, Labels, Plot, style, to_svg
-from measurand.reporting.words import distinct, plural
+from measurand.reporting.words import distinct
 from measurand.result import show_number
+from measurand.result.words import plural
 
 _MOST_ARMS: Final = 48
 _CHARACTER: Final = 0.072

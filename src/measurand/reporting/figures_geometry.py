@@ -7,8 +7,9 @@ from typing import Final
 from measurand.reporting.figures_lines import CHARACTER, limits, name, point
 from measurand.reporting.probe_view import Probe
 from measurand.reporting.svg import BLUE, GRID, INK, VERMILION, WIDTH, Labels, Plot, style, to_svg
-from measurand.reporting.words import called, clean, distinct, plural
+from measurand.reporting.words import distinct
 from measurand.result import Row
+from measurand.result.words import called, clean, plural
 
 _MOST: Final = 24
 

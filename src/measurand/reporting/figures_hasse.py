@@ -8,8 +8,9 @@ from measurand.reporting.figures_lines import CHARACTER, name
 from measurand.reporting.figures_parts import shown_of
 from measurand.reporting.svg import BLUE, GRID, MUTED, WIDTH, Labels, Plot, style, titled, to_svg
 from measurand.reporting.view import View
-from measurand.reporting.words import FACETS, clean, distinct, plural
+from measurand.reporting.words import FACETS, distinct
 from measurand.result import Key
+from measurand.result.words import clean, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,10 @@ from measurand.reporting.figures_lines import spread
 from measurand.reporting.length import tolerance
 from measurand.reporting.svg import BLUE, GRID, INK, MUTED, VERMILION, WIDTH, Labels, Plot, style, titled, to_svg
 from measurand.reporting.view import View
-from measurand.reporting.words import called, plural, show_rounded, unit_of_length
+from measurand.reporting.words import unit_of_length
 from measurand.result import Key, Row
+from measurand.result.digits import show_rounded
+from measurand.result.words import called, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 from measurand.reporting.figures_lines import CHARACTER, limits, look, name, point
 from measurand.reporting.probe_view import Probe
 from measurand.reporting.svg import BLUE, GRID, INK, VERMILION, WIDTH, Labels, Plot, style, to_svg
-from measurand.reporting.words import called, clean, distinct, plural
+from measurand.reporting.words import distinct
 from measurand.result import Key, Row, show_number
+from measurand.result.words import called, clean, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

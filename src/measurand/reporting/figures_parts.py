@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from measurand.reporting.scores_cells import ANCHOR_SHORT
 from measurand.reporting.scores_view import Scores
 from measurand.reporting.svg import INK, ORANGE, PURPLE, WIDTH
-from measurand.reporting.words import show_rounded
 from measurand.result import Row
+from measurand.result.digits import show_rounded
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

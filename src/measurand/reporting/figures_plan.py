@@ -24,8 +24,9 @@ from measurand.reporting.svg import (
     titled,
     to_svg,
 )
-from measurand.reporting.words import begin, clean, distinct, plural
+from measurand.reporting.words import begin, distinct
 from measurand.result import Row, show_interval, show_number
+from measurand.result.words import clean, plural
 from measurand.sentences import money
 
 if TYPE_CHECKING:

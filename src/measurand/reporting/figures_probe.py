@@ -9,8 +9,9 @@ from measurand.reporting.figures_lines import CHARACTER, limits, look, name, poi
 from measurand.reporting.figures_parts import ROW, Entry, legend, legend_rows
 from measurand.reporting.probe_view import Probe, best_first, is_main
 from measurand.reporting.svg import BLUE, INK, MUTED, WIDTH, Labels, Plot, style, to_svg
-from measurand.reporting.words import called, clean, distinct, plural
+from measurand.reporting.words import distinct
 from measurand.result import Key, Row, show_number
+from measurand.result.words import called, clean, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

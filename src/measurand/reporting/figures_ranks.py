@@ -19,8 +19,9 @@ from measurand.reporting.svg import (
     to_svg,
 )
 from measurand.reporting.view import View
-from measurand.reporting.words import FACETS, clean, distinct, plural
+from measurand.reporting.words import FACETS, distinct
 from measurand.result import Row
+from measurand.result.words import clean, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,9 @@ from measurand.reporting.figures_lines import CHARACTER, limits, name, point
 from measurand.reporting.figures_parts import shown_of
 from measurand.reporting.svg import BLUE, GRID, INK, MUTED, VERMILION, WIDTH, Labels, Plot, style, titled, to_svg
 from measurand.reporting.view import View
-from measurand.reporting.words import clean, distinct, plural
+from measurand.reporting.words import distinct
 from measurand.result import Key, Row
+from measurand.result.words import clean, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,8 +19,10 @@ from measurand.reporting.figures_parts import (
 from measurand.reporting.scores_cells import redrawn
 from measurand.reporting.scores_view import BINARIZED, Arm, Scores, is_control, protocol_words, side
 from measurand.reporting.svg import BLUE, GREEN, GRID, INK, MUTED, VERMILION, WIDTH, Labels, Plot, style, to_svg
-from measurand.reporting.words import STATISTIC, clean, distinct, plural, show_rounded
+from measurand.reporting.words import STATISTIC, distinct
 from measurand.result import Row
+from measurand.result.digits import show_rounded
+from measurand.result.words import clean, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

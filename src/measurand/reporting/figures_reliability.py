@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from measurand.reporting.figures_parts import ROW, Entry, legend, legend_rows, shown_of
 from measurand.reporting.scores_view import BINARIZED, Arm, Protocol, Scores, keys_of, protocol_words
 from measurand.reporting.svg import BLUE, GREEN, MUTED, VERMILION, WIDTH, Labels, Plot, style, to_svg
-from measurand.reporting.words import clean, plural
 from measurand.result import Key, Row, show_number
+from measurand.result.words import clean, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

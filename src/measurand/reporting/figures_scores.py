@@ -24,8 +24,10 @@ from measurand.reporting.svg import (
     style,
     to_svg,
 )
-from measurand.reporting.words import STATISTIC, clean, distinct, plural, shorten, show_rounded
+from measurand.reporting.words import STATISTIC, distinct
 from measurand.result import Row, show_number
+from measurand.result.digits import show_rounded
+from measurand.result.words import clean, plural, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

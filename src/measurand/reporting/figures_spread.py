@@ -25,8 +25,10 @@ from measurand.reporting.svg import (
     to_svg,
 )
 from measurand.reporting.view import View
-from measurand.reporting.words import FACETS, STATISTIC, called, clean, distinct, plural, show_p, show_rounded
+from measurand.reporting.words import FACETS, STATISTIC, distinct
 from measurand.result import Key, Row, show_number
+from measurand.result.digits import show_p, show_rounded
+from measurand.result.words import called, clean, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

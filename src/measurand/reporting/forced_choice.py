@@ -12,8 +12,10 @@ from measurand.reporting.forced_choice_view import Choices
 from measurand.reporting.scores_cells import arm_cell, difference, redrawn
 from measurand.reporting.scores_contrasts import PROTOCOL
 from measurand.reporting.scores_view import Arm, arm_of, is_told_apart, side
-from measurand.reporting.words import begin, clean, joined, plural, shorten, show_estimate
+from measurand.reporting.words import begin, joined
 from measurand.result import Key, Row, show_number
+from measurand.result.digits import show_estimate
+from measurand.result.words import clean, plural, shorten
 
 OF: Final = {"accuracy": "accuracy", "macro_f1": "macro-F1", "accuracy_matched": "accuracy on items that both answered"}
 _MOST_OPEN: Final = 15

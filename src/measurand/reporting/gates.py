@@ -11,8 +11,9 @@ from measurand.reporting.blocks import Answer, Block, Cell, Column, Fold, Table,
 from measurand.reporting.scores_cells import arm_cell
 from measurand.reporting.scores_view import Arm, arm_of, arm_words
 from measurand.reporting.view import View
-from measurand.reporting.words import MARK, VERDICTS, WORD, begin, clean, joined, plural, shorten
-from measurand.result import Finding, Result, Row, Verdict, show_number
+from measurand.reporting.words import begin, joined
+from measurand.result import VERDICTS, Finding, Result, Row, Verdict, show_number
+from measurand.result.words import MARK, WORD, clean, plural, shorten
 
 #: Gates that are about the control arms.
 OF_CONTROLS: Final = ("control-health",)

@@ -10,8 +10,9 @@ from measurand.reporting import cells
 from measurand.reporting.blocks import Block, Cell, Column, Fold, Text, name_cell, name_column
 from measurand.reporting.cells import Remarks, without_empty
 from measurand.reporting.view import View
-from measurand.reporting.words import begin, show_estimate, show_p, show_rounded, three_digits, unit_of_length
+from measurand.reporting.words import begin, unit_of_length
 from measurand.result import Key, Row
+from measurand.result.digits import show_estimate, show_p, show_rounded, three_digits
 
 _MOST: Final = 40
 _MOST_AS_COLUMNS: Final = 12

@@ -22,8 +22,8 @@ from measurand.reporting.blocks import (
     Text,
 )
 from measurand.reporting.document import document
-from measurand.reporting.words import clean
 from measurand.result import Result
+from measurand.result.words import clean
 
 _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]#|$~])")
 

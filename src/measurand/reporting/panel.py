@@ -16,8 +16,8 @@ from measurand.reporting.raters import missing, rater_pairs, raters
 from measurand.reporting.sources import components, system_tests
 from measurand.reporting.systems import decision_study, generalizability, pairs_of_systems
 from measurand.reporting.view import View
-from measurand.reporting.words import called, plural
 from measurand.result import Row, show_number
+from measurand.result.words import called, plural
 
 #: Up to so many criteria have figures, and up to so many their own tables.
 MOST_WITH_FIGURES: Final = 4

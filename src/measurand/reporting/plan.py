@@ -11,8 +11,10 @@ from measurand.reporting import plan_designs, plan_facets
 from measurand.reporting.blocks import Block, Bullets, Part, Section, Terms, Text
 from measurand.reporting.plan_designs import in_words, over_criteria
 from measurand.reporting.plan_view import Designed, Plan, cheapest
-from measurand.reporting.words import begin, called, clean, joined, plural, shorten, show_estimate
+from measurand.reporting.words import begin, joined
 from measurand.result import Row, show_interval, show_number
+from measurand.result.digits import show_estimate
+from measurand.result.words import called, clean, plural, shorten
 from measurand.sentences import money, share, short, spread_of
 
 #: Up to so many criteria have figures, and up to so many their own tables.

@@ -9,8 +9,9 @@ from measurand.reporting import cells, figures_plan
 from measurand.reporting.blocks import Block, Cell, Column, Fold, Image, Table, Text, name_cell
 from measurand.reporting.cells import Remarks, without_empty
 from measurand.reporting.plan_view import Designed, Plan, layout_words, panel_words, per_item
-from measurand.reporting.words import ESTIMATOR, FACETS, begin, clean, plural
+from measurand.reporting.words import ESTIMATOR, FACETS, begin
 from measurand.result import Row, show_number
+from measurand.result.words import clean, plural
 from measurand.sentences import money, share
 
 #: Estimators whose designs stand beside those of the unbiased one, folded away.

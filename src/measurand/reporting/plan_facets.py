@@ -8,8 +8,9 @@ from measurand.reporting import cells, figures_plan
 from measurand.reporting.blocks import Block, Cell, Column, Image, Text, name_cell
 from measurand.reporting.cells import Remarks, without_empty
 from measurand.reporting.plan_view import Plan
-from measurand.reporting.words import clean, joined, shorten
+from measurand.reporting.words import joined
 from measurand.result import Row, show_number
+from measurand.result.words import clean, shorten
 from measurand.sentences import price
 
 #: Why sizes are there, in the order of the table.

@@ -9,9 +9,9 @@ from measurand.reporting.answers import short_name
 from measurand.reporting.plan_designs import in_words
 from measurand.reporting.plan_view import Designed, Plan, cheapest, layout_words, panel_words
 from measurand.reporting.scores_summary import table
-from measurand.reporting.view import counts
-from measurand.reporting.words import MARK, VERDICTS, WORD, called, plural, show_estimate
-from measurand.result import Row, Verdict, show_interval
+from measurand.result import VERDICTS, Row, Verdict, show_interval
+from measurand.result.digits import show_estimate
+from measurand.result.words import MARK, WORD, called, counts, plural
 
 #: Lines of a table.
 _MOST: Final = 12

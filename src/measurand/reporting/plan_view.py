@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from measurand.reporting.words import plural
 from measurand.result import Key, Result, Row, show_number
+from measurand.result.words import plural
 from measurand.sentences import price
 
 #: Who rates what, as tables have it.

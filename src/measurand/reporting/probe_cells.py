@@ -8,8 +8,8 @@ from typing import Final
 
 from measurand.reporting import cells
 from measurand.reporting.blocks import Block, Cell, Fold, Table
-from measurand.reporting.words import clean
 from measurand.result import Row, show_interval, show_number
+from measurand.result.words import clean
 
 #: Rows that a table shows; the files have all.
 MOST: Final = 40

@@ -11,8 +11,10 @@ from measurand.reporting.figures_outputs import missing
 from measurand.reporting.figures_outputs import parity as drawn
 from measurand.reporting.probe_cells import MOST, digits, number, percent, rest
 from measurand.reporting.probe_view import Probe
-from measurand.reporting.words import begin, called, clean, shorten, show_p
+from measurand.reporting.words import begin
 from measurand.result import Key, Row
+from measurand.result.digits import show_p
+from measurand.result.words import called, clean, shorten
 
 _PER: Final = {"byte": "byte", "character": "code point", "grapheme": "grapheme", "word": "word", "output": "output"}
 _OF_SYSTEMS: Final = (

@@ -16,8 +16,8 @@ from measurand.reporting.probe_cells import MOST, digits, folded, number, rank, 
 from measurand.reporting.probe_view import Probe, best_first, is_main, is_refitted
 from measurand.reporting.scores_cells import difference, turned
 from measurand.reporting.view import View
-from measurand.reporting.words import called, clean, plural, shorten
 from measurand.result import Key, Row, show_number
+from measurand.result.words import called, clean, plural, shorten
 
 #: Languages that stand open, and that are shown at all.
 _MOST_OPEN: Final = 3

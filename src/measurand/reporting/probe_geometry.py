@@ -11,8 +11,8 @@ from measurand.reporting.figures_geometry import anisotropy as drawn
 from measurand.reporting.figures_geometry import missing
 from measurand.reporting.probe_cells import MOST, digits, number, percent, reasons, rest
 from measurand.reporting.probe_view import Probe
-from measurand.reporting.words import called, clean, shorten
 from measurand.result import Key, show_number
+from measurand.result.words import called, clean, shorten
 
 _SHAPE: Final = {
     "mean_share": "Share of the mean vector",

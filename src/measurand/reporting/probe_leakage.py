@@ -24,8 +24,8 @@ from measurand.reporting.probe_cells import (
 )
 from measurand.reporting.probe_view import Probe
 from measurand.reporting.scores_cells import difference
-from measurand.reporting.words import called, clean, plural, shorten
 from measurand.result import Key, Row
+from measurand.result.words import called, clean, plural, shorten
 
 _MOST_PAIRS: Final = 10
 _MOST_LANGUAGES: Final = 8

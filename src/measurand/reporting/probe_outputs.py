@@ -10,8 +10,9 @@ from measurand.reporting.blocks import Block, Cell, Column, Fold, Part, Section,
 from measurand.reporting.cells import Remarks, sentence, without_empty
 from measurand.reporting.probe_cells import MOST, digits, folded, mean, number, percent, rest
 from measurand.reporting.probe_view import Probe
-from measurand.reporting.words import UNIT_OF_LENGTH, begin, called, clean, joined, plural, shorten, unit_of_length
+from measurand.reporting.words import UNIT_OF_LENGTH, begin, joined, unit_of_length
 from measurand.result import Key, Row, show_number
+from measurand.result.words import called, clean, plural, shorten
 
 _MOST_LANGUAGES: Final = 8
 _SIZES: Final = {

@@ -7,8 +7,10 @@ from typing import Final
 from measurand.reporting.probe_outputs import main_unit
 from measurand.reporting.probe_view import Probe, best_first, is_main
 from measurand.reporting.scores_summary import table
-from measurand.reporting.words import called, distinct, plural, shorten, show_estimate, unit_of_length
+from measurand.reporting.words import distinct, unit_of_length
 from measurand.result import Key, Row, show_interval
+from measurand.result.digits import show_estimate
+from measurand.result.words import called, plural, shorten
 
 #: Systems, and languages as columns, that a screen shows.
 _MOST: Final = 8

@@ -14,8 +14,9 @@ from measurand.reporting.probe_cells import MOST, folded, number, percent, rest
 from measurand.reporting.probe_view import Probe, best_first, is_main
 from measurand.reporting.scores_cells import difference
 from measurand.reporting.view import View
-from measurand.reporting.words import called, show_rounded
 from measurand.result import Key, Row
+from measurand.result.digits import show_rounded
+from measurand.result.words import called
 
 #: Criteria that have a figure each, and languages that have a column beside the mean ratings.
 _MOST_FIGURES: Final = 4

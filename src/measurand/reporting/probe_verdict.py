@@ -8,8 +8,10 @@ from typing import Final
 from measurand.reporting.probe_outputs import main_unit
 from measurand.reporting.probe_view import Probe, best_first, is_main
 from measurand.reporting.verdict import counted
-from measurand.reporting.words import begin, called, joined, plural, shorten, show_estimate, unit_of_length
+from measurand.reporting.words import begin, joined, unit_of_length
 from measurand.result import Finding, Key, Row, Verdict, show_interval
+from measurand.result.digits import show_estimate
+from measurand.result.words import called, plural, shorten
 
 #: Letters of a name, and clauses of the second sentence.
 _NAME: Final = 36

@@ -9,8 +9,10 @@ from measurand.reporting import cells
 from measurand.reporting.blocks import Block, Bullets, Cell, Column, Text, name_cell
 from measurand.reporting.cells import Remarks, without_empty
 from measurand.reporting.view import View
-from measurand.reporting.words import clean, joined, plural, show_rounded
+from measurand.reporting.words import joined
 from measurand.result import Key, Row, show_number
+from measurand.result.digits import show_rounded
+from measurand.result.words import clean, plural
 
 #: Rows that a table of raters or of pairs of raters shows.
 MOST_RATERS: Final = 40

@@ -35,8 +35,7 @@ from measurand.reporting.scores_view import Scores
 from measurand.reporting.study_view import Study
 from measurand.reporting.view import View
 from measurand.result import Finding, Result
-from measurand.result.words import default_title as default_title
-from measurand.result.words import kind_of as kind_of
+from measurand.result.words import kind_of
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,10 @@ from measurand.reporting.scores_cells import (
 )
 from measurand.reporting.scores_controls import trained_controls
 from measurand.reporting.scores_view import Arm, Protocol, Scores, arm_words, protocol_words
-from measurand.reporting.words import STATISTIC, begin, clean, joined, plural, shorten, show_rounded
+from measurand.reporting.words import STATISTIC, begin, joined
 from measurand.result import Key, Row
+from measurand.result.digits import show_rounded
+from measurand.result.words import clean, plural, shorten
 
 #: That a number is a mean over criteria is said once, above the tables.
 _MEAN_OF: Final = re.compile(r"^mean of \d+ criteria(; )?")

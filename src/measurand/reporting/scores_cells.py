@@ -11,8 +11,10 @@ from measurand.reporting import cells
 from measurand.reporting.blocks import Cell, name_cell
 from measurand.reporting.cells import Remarks, sentence
 from measurand.reporting.scores_view import Arm, Scores, Side, protocol_words, side
-from measurand.reporting.words import STATISTIC, clean, shorten, show_estimate
+from measurand.reporting.words import STATISTIC
 from measurand.result import Key, Row, show_interval, show_number
+from measurand.result.digits import show_estimate
+from measurand.result.words import clean, shorten
 
 #: Anchors and baselines, as rows of a table.
 ANCHOR: Final[dict[str, str]] = {

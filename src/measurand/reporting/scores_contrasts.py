@@ -11,8 +11,9 @@ from measurand.reporting.blocks import Block, Cell, Column, Fold, Image, Part, T
 from measurand.reporting.cells import Remarks, without_empty
 from measurand.reporting.scores_cells import ANCHOR, arm_cell, difference, one_sided, redrawn, see, smallest_p, turned
 from measurand.reporting.scores_view import Arm, Protocol, Scores, arm_of, is_told_apart, protocol_words, side
-from measurand.reporting.words import begin, clean, plural, shorten
+from measurand.reporting.words import begin
 from measurand.result import Key, Row
+from measurand.result.words import clean, plural, shorten
 
 #: Tables longer than this are folded.
 MOST_OPEN: Final = 15

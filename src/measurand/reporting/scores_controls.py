@@ -9,7 +9,7 @@ from measurand.reporting.blocks import Block, Cell, Column, Text, name_cell
 from measurand.reporting.cells import Remarks, without_empty
 from measurand.reporting.scores_cells import difference, turned
 from measurand.reporting.scores_view import Protocol, Scores, protocol_words
-from measurand.reporting.words import shorten
+from measurand.result.words import shorten
 
 
 def trained_controls(view: Scores) -> list[Block]:

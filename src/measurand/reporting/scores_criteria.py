@@ -11,8 +11,9 @@ from measurand.reporting.blocks import Block, Cell, Column, Fold, Image, Table, 
 from measurand.reporting.cells import Remarks, without_empty
 from measurand.reporting.scores_cells import ANCHOR, ANCHOR_SHORT, arm_cell, redrawn, whole_range
 from measurand.reporting.scores_view import Arm, Scores, protocol_words
-from measurand.reporting.words import clean, plural, shorten, show_rounded
 from measurand.result import Key, Row, show_number
+from measurand.result.digits import show_rounded
+from measurand.result.words import clean, plural, shorten
 
 #: Up to so many criteria are columns of a table of scores; of more they are rows, and systems stand in blocks.
 MOST_AS_COLUMNS: Final = 8

@@ -11,8 +11,9 @@ from measurand.reporting.blocks import Block, Cell, Column, Fold, Table, Terms, 
 from measurand.reporting.cells import Remarks, without_empty
 from measurand.reporting.scores_cells import ANCHOR, BASELINE, arm_cell, path_words, redrawn, see
 from measurand.reporting.scores_view import Scores, arm_of, is_control, keys_of
-from measurand.reporting.words import STATISTIC, clean, joined, plural, shorten
+from measurand.reporting.words import STATISTIC, joined
 from measurand.result import show_number
+from measurand.result.words import clean, plural, shorten
 
 POLICIES: Final[dict[str, str]] = {
     "exclude": "left out",

@@ -14,8 +14,10 @@ from measurand.reporting.scores import rank_row
 from measurand.reporting.scores_cells import ANCHOR_SHORT, arm_cell, difference, see, whole_range
 from measurand.reporting.scores_criteria import MOST_AS_COLUMNS
 from measurand.reporting.scores_view import Arm, Scores, arm_of, keys_of, protocol_words
-from measurand.reporting.words import begin, called, clean, plural, show_rounded
+from measurand.reporting.words import begin
 from measurand.result import Row, show_number
+from measurand.result.digits import show_rounded
+from measurand.result.words import called, clean, plural
 
 _MOST_OPEN: Final = 12
 _ALPHA: Final = 0.05

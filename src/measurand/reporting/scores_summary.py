@@ -11,8 +11,9 @@ from measurand.reporting.forced_choice_view import Choices
 from measurand.reporting.gates import Gates
 from measurand.reporting.scores_cells import CALIBRATED, MARK_OF, against, path_words, statistic_words
 from measurand.reporting.scores_view import Arm, Scores, arm_words, protocol_words, side
-from measurand.reporting.words import MARK, VERDICTS, WORD, called, clean, plural, shorten, show_estimate
-from measurand.result import Row, show_interval
+from measurand.result import VERDICTS, Row, show_interval
+from measurand.result.digits import show_estimate
+from measurand.result.words import MARK, WORD, called, clean, plural, shorten
 
 #: Systems and arms that a screen shows.
 MOST_ROWS: Final = 12

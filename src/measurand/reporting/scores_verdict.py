@@ -10,8 +10,10 @@ from measurand.reporting.answers import short_name
 from measurand.reporting.scores import counted, named
 from measurand.reporting.scores_cells import ANCHOR_SHORT, CALIBRATED, against, redrawn
 from measurand.reporting.scores_view import Arm, Protocol, Scores, Side, is_control, is_told_apart, protocol_words, side
-from measurand.reporting.words import begin, called, clean, plural, shorten, show_estimate, show_rounded
+from measurand.reporting.words import begin
 from measurand.result import Row
+from measurand.result.digits import show_estimate, show_rounded
+from measurand.result.words import called, clean, plural, shorten
 
 #: Protocols that the verdict tells apart.
 _MOST_PROTOCOLS: Final = 3

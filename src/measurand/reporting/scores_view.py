@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any, Final, Literal
 
 from measurand.keys import KEYS
-from measurand.reporting.words import called, clean
 from measurand.result import Key, Result, Row
+from measurand.result.words import called, clean
 from measurand.sentences import too_few_raters
 
 #: System, readout, phrasing, variant; and the last three, which systems that are compared share.

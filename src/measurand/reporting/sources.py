@@ -9,8 +9,10 @@ from measurand.reporting import cells
 from measurand.reporting.blocks import Block, Cell, Column, Table, Text
 from measurand.reporting.cells import Remarks, without_empty
 from measurand.reporting.view import View
-from measurand.reporting.words import SOURCE, TEST, UNBIASED, begin, clean, joined, show_p, three_digits
+from measurand.reporting.words import SOURCE, TEST, UNBIASED, begin, joined
 from measurand.result import Key, Row
+from measurand.result.digits import show_p, three_digits
+from measurand.result.words import clean
 
 #: The mixed models that only say something beside each other.
 _JUDGEMENT: Final = ("mixed_model", "judgement")

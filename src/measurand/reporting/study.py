@@ -28,8 +28,8 @@ from measurand.reporting.blocks import Answer, Block, Bullets, Fold, Part, Secti
 from measurand.reporting.panel import MOST_WITH_TABLES, over_criteria, panel
 from measurand.reporting.study_view import Study
 from measurand.reporting.view import View
-from measurand.reporting.words import called, clean, plural, shorten
 from measurand.result import Result, show_number
+from measurand.result.words import called, clean, plural, shorten
 
 #: Arms that the tables of gates have: all are in tables/gates.csv.
 _MOST_ARMS: Final = 12

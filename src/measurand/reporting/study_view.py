@@ -10,9 +10,10 @@ from typing import Any, Final
 from measurand.reporting.elicitation_view import Elicitation
 from measurand.reporting.gates import Gates
 from measurand.reporting.scores_view import Scores
-from measurand.reporting.view import View, worst_first
-from measurand.reporting.words import VERDICTS, begin, called, clean, joined, shorten
-from measurand.result import Finding, Result, Row
+from measurand.reporting.view import View
+from measurand.reporting.words import begin, joined
+from measurand.result import VERDICTS, Finding, Result, Row
+from measurand.result.words import called, clean, shorten, worst_first
 
 AGREEMENT: Final = "agreement"
 _RATINGS: Final = "ratings"

@@ -20,14 +20,14 @@ from measurand.reporting.plan_summary import plan_table
 from measurand.reporting.plan_view import Plan
 from measurand.reporting.probe_summary import probe_table
 from measurand.reporting.probe_view import Probe
-from measurand.reporting.runs import default_title, kind_of, others, verdict_of_run
+from measurand.reporting.runs import others, verdict_of_run
 from measurand.reporting.scores_summary import choices_table, gates_table, scores_table
 from measurand.reporting.scores_view import Scores
 from measurand.reporting.study_view import Study
 from measurand.reporting.verdict import lead
-from measurand.reporting.view import View, counts, worst_first
-from measurand.reporting.words import MARK, VERDICTS, WORD, called, clean, shorten
-from measurand.result import Finding, Result, Verdict
+from measurand.reporting.view import View
+from measurand.result import VERDICTS, Finding, Result, Verdict
+from measurand.result.words import MARK, WORD, called, clean, counts, default_title, kind_of, shorten, worst_first
 
 #: Lines of findings above which each statement is cut.
 _MOST_LINES: Final = 32

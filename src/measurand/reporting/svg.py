@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from measurand.reporting.words import clean, shorten
 from measurand.result import MeasurandError
 from measurand.result.notebook import NO_MATHS
+from measurand.result.words import clean, shorten
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,8 +9,10 @@ from measurand.reporting import cells
 from measurand.reporting.blocks import Block, Cell, Column, Fold, Table, Text, name_cell
 from measurand.reporting.cells import Remarks, without_empty
 from measurand.reporting.view import View
-from measurand.reporting.words import ESTIMATOR, UNBIASED, begin, clean, joined, plural, show_count, show_estimate
+from measurand.reporting.words import ESTIMATOR, UNBIASED, begin, joined, show_count
 from measurand.result import Key, Row, show_interval, show_number
+from measurand.result.digits import show_estimate
+from measurand.result.words import clean, plural
 
 #: Above so many pairs of systems the table is folded, and above so many only the summary is shown.
 MOST_PAIRS_OPEN: Final = 21

@@ -6,9 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Final
 
-from measurand.reporting.view import View, counts
-from measurand.reporting.words import begin, called, clean, joined, plural, shorten
+from measurand.reporting.view import View
+from measurand.reporting.words import begin, joined
 from measurand.result import Finding, Verdict
+from measurand.result.words import called, clean, counts, plural, shorten
 
 _DIFFER: Final[dict[Verdict, str]] = {
     "pass": "These ratings show that the systems differ, for other raters and items of this kind, too",

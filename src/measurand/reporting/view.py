@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from measurand.reporting.blocks import Block, Text
-from measurand.reporting.words import UNBIASED, clean
+from measurand.reporting.words import UNBIASED
 from measurand.result import Finding, Key, Result, Row
-from measurand.result.words import counts as counts
-from measurand.result.words import worst_first as worst_first
+from measurand.result.words import clean, worst_first
 
 
 class View:

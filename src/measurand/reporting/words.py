@@ -5,19 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from measurand.result import VERDICTS as VERDICTS
 from measurand.result import Key, show_number
-from measurand.result.digits import show_estimate as show_estimate
-from measurand.result.digits import show_p as show_p
-from measurand.result.digits import show_rounded as show_rounded
-from measurand.result.digits import three_digits as three_digits
-from measurand.result.words import ANALYSIS as ANALYSIS
-from measurand.result.words import MARK as MARK
-from measurand.result.words import WORD as WORD
-from measurand.result.words import called as called
-from measurand.result.words import clean as clean
-from measurand.result.words import plural as plural
-from measurand.result.words import shorten as shorten
+from measurand.result.words import clean, shorten
 
 STATISTIC: Final[dict[str, str]] = {
     "observed_agreement": "Observed agreement (share of equal pairs)",
