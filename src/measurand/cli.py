@@ -49,11 +49,11 @@ from measurand.cli_options import (
 )
 from measurand.cli_reading import (
     OF_RATED_OUTPUTS,
-    OF_RATINGS,
     DecimalOption,
     Declared,
     DelimiterOption,
     MissingOption,
+    read_declared_ratings,
     telling,
 )
 
@@ -171,7 +171,6 @@ def audit(
     from measurand.auditing import audit as run_audit
     from measurand.auditing.components import PIVOT_DRAWS
     from measurand.auditing.generalizability import TARGETS
-    from measurand.data import parse_scales, read_ratings
     from measurand.study import check_out, manifest, write_run
 
     started = datetime.datetime.now(datetime.UTC)
@@ -190,26 +189,22 @@ def audit(
     if out is not None:
         check_out(out)
     declared = Declared(delimiter, decimal, missing, [ratings, outputs])
-    marks = declared.of(ratings)
-    with telling(ratings, OF_RATINGS):
-        table = read_ratings(
-            ratings,
-            item=item,
-            system=system,
-            rater=rater,
-            rating=rating,
-            criterion=criterion,
-            occasion=occasion,
-            order=order,
-            wide=split(wide),
-            scale=parse_scales(scale or []),
-            level=None if level is None else level.value,
-            labels=split(labels),
-            repeats=repeats.value,
-            delimiter=marks.delimiter,
-            decimal=marks.decimal,
-            missing=marks.missing,
-        )
+    table = read_declared_ratings(
+        ratings,
+        declared,
+        item=item,
+        system=system,
+        rater=rater,
+        rating=rating,
+        criterion=criterion,
+        occasion=occasion,
+        order=order,
+        wide=wide,
+        scale=scale,
+        level=level,
+        labels=labels,
+        repeats=repeats,
+    )
     rated = None
     if outputs is not None:
         with telling(outputs, OF_RATED_OUTPUTS):

@@ -32,7 +32,6 @@ from measurand.cli_options import (
     printable,
     refuse,
     show,
-    split,
 )
 from measurand.cli_reading import (
     OF_CHECKED,
@@ -41,6 +40,7 @@ from measurand.cli_reading import (
     Declared,
     DelimiterOption,
     MissingOption,
+    read_declared_ratings,
     telling,
 )
 from measurand.sentences import listed
@@ -155,33 +155,29 @@ def check(
         with in_lines():
             found, fails = _check_study(table, out=out, limit=limit, as_json=as_json)
     else:
-        from measurand.data import parse_scales, read_ratings
-
         if limit is not None or out is not None:
             refuse("--limit and --out are about a study file (.toml); leave them out")
-        marks = Declared(delimiter, decimal, missing, [table]).of(table)
+        declared = Declared(delimiter, decimal, missing, [table])
+        marks = declared.of(table)
         about_ratings = (rater, rating, occasion, order, wide or None, scale, level, labels or None)
         kind = "ratings" if any(one is not None for one in about_ratings) else _kind_of(table, marks, item, system)
         if kind == "ratings":
-            with telling(table, OF_RATINGS):
-                read = read_ratings(
-                    table,
-                    item=item,
-                    system=system,
-                    rater=rater,
-                    rating=rating,
-                    criterion=criterion,
-                    occasion=occasion,
-                    order=order,
-                    wide=split(wide),
-                    scale=parse_scales(scale or []),
-                    level=None if level is None else level.value,
-                    labels=split(labels),
-                    repeats=repeats.value,
-                    delimiter=marks.delimiter,
-                    decimal=marks.decimal,
-                    missing=marks.missing,
-                )
+            read = read_declared_ratings(
+                table,
+                declared,
+                item=item,
+                system=system,
+                rater=rater,
+                rating=rating,
+                criterion=criterion,
+                occasion=occasion,
+                order=order,
+                wide=wide,
+                scale=scale,
+                level=level,
+                labels=labels,
+                repeats=repeats,
+            )
             found, fails = _ratings(read, as_json=as_json), False
         else:
             found, fails = _check_table(

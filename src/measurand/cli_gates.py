@@ -56,6 +56,7 @@ from measurand.cli_reading import (
     Declared,
     DelimiterOption,
     MissingOption,
+    read_declared_ratings,
     telling,
 )
 from measurand.cli_scoring import finish
@@ -100,7 +101,6 @@ def gates(
     quiet: QuietOption = False,
 ) -> None:
     """May these answers be scored? Exit status 1 if a gate fails."""
-    from measurand.data import parse_scales, read_ratings
     from measurand.scoring.gates import gates as run_gates
     from measurand.study import check_out
 
@@ -126,23 +126,24 @@ def gates(
     table = None
     rated = None if system is None else Rated(system, answer_rated)
     if ratings is not None:
-        marks = declared.of(ratings)
-        with telling(ratings, OF_RATINGS):
-            table = read_ratings(
-                ratings if rated is None else read_rated_ratings(ratings, rated, marks, item=item, items=None),
-                item=item,
-                rater=rater,
-                rating=rating,
-                criterion=criterion,
-                wide=split(wide),
-                scale=parse_scales(scale or []),
-                level=None if level is None else level.value,
-                labels=split(labels),
-                repeats=repeats.value,
-                delimiter=marks.delimiter if rated is None else None,
-                decimal=marks.decimal,
-                missing=marks.missing,
-            )
+        frame = None
+        if rated is not None:
+            with telling(ratings, OF_RATINGS):
+                frame = read_rated_ratings(ratings, rated, declared.of(ratings), item=item, items=None)
+        table = read_declared_ratings(
+            ratings,
+            declared,
+            item=item,
+            rater=rater,
+            rating=rating,
+            criterion=criterion,
+            wide=wide,
+            scale=scale,
+            level=level,
+            labels=labels,
+            repeats=repeats,
+            frame=frame,
+        )
         refuse_outputs(table, ratings)
     if truth is None:
         given = read_graded([answers], columns, answer_repeats, table, declared, rated)

@@ -45,7 +45,15 @@ from measurand.cli_options import (
     show,
     split,
 )
-from measurand.cli_reading import OF_RATINGS, DecimalOption, Declared, DelimiterOption, MissingOption, telling
+from measurand.cli_reading import (
+    OF_RATINGS,
+    DecimalOption,
+    Declared,
+    DelimiterOption,
+    MissingOption,
+    read_declared_ratings,
+    telling,
+)
 
 if TYPE_CHECKING:
     from measurand.cli_options import LevelChoice
@@ -264,27 +272,21 @@ def plan(
                 ratings, settings, marks=declared.of(ratings), scale=scale or [], labels=split(labels)
             )
     elif ratings is not None:
-        from measurand.data import parse_scales, read_ratings
-
-        marks = declared.of(ratings)
-        with telling(ratings, OF_RATINGS):
-            table = read_ratings(
-                ratings,
-                item=item,
-                system=system,
-                rater=rater,
-                rating=rating,
-                criterion=criterion,
-                occasion=occasion,
-                wide=split(wide),
-                scale=parse_scales(scale or []),
-                level=None if level is None else level.value,
-                labels=split(labels),
-                repeats=repeats.value,
-                delimiter=marks.delimiter,
-                decimal=marks.decimal,
-                missing=marks.missing,
-            )
+        table = read_declared_ratings(
+            ratings,
+            declared,
+            item=item,
+            system=system,
+            rater=rater,
+            rating=rating,
+            criterion=criterion,
+            occasion=occasion,
+            wide=wide,
+            scale=scale,
+            level=level,
+            labels=labels,
+            repeats=repeats,
+        )
         found = {"coefficient": coefficient.value, "difference": difference, "power": power, "alpha": alpha}
         settings |= found | asked
         settings["scale"] = {name: one.to_dict() for name, one in table.scales.items()}

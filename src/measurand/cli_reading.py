@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from measurand.cli_options import refuse
+from measurand.cli_options import LevelChoice, RepeatsChoice, refuse, split
 
 if TYPE_CHECKING:
+    from measurand.data import Ratings
     from measurand.data.marks import DecimalMark, Marks
 
 DelimiterOption = Annotated[
@@ -169,3 +170,46 @@ def telling(paths: Path | Sequence[Path], options: Mapping[str, str]) -> Iterato
         if not text.startswith(tuple(names)):
             text = f"{', '.join(names)}: {text}"
         raise MeasurandError(text) from error
+
+
+def read_declared_ratings(
+    path: Path,
+    declared: Declared,
+    *,
+    item: str | None,
+    rater: str | None,
+    rating: str | None,
+    criterion: str | None,
+    wide: str,
+    scale: list[str] | None,
+    level: LevelChoice | None,
+    labels: str,
+    repeats: RepeatsChoice,
+    system: str | None = None,
+    occasion: str | None = None,
+    order: str | None = None,
+    frame: Any = None,
+) -> Ratings:
+    """Read the ratings as the options of a command say; `frame` is what was read of the file already."""
+    from measurand.data import parse_scales, read_ratings
+
+    marks = declared.of(path)
+    with telling(path, OF_RATINGS):
+        return read_ratings(
+            path if frame is None else frame,
+            item=item,
+            system=system,
+            rater=rater,
+            rating=rating,
+            criterion=criterion,
+            occasion=occasion,
+            order=order,
+            wide=split(wide),
+            scale=parse_scales(scale or []),
+            level=None if level is None else level.value,
+            labels=split(labels),
+            repeats=repeats.value,
+            delimiter=marks.delimiter if frame is None else None,
+            decimal=marks.decimal,
+            missing=marks.missing,
+        )

@@ -73,6 +73,7 @@ from measurand.cli_reading import (
     Declared,
     DelimiterOption,
     MissingOption,
+    read_declared_ratings,
     telling,
 )
 
@@ -224,7 +225,6 @@ def score(
     quiet: QuietOption = False,
 ) -> None:
     """Systems against each single rater, beside human anchors and trivial baselines; or against labels (--truth)."""
-    from measurand.data import parse_scales, read_ratings
     from measurand.scoring.score import score as run_score
     from measurand.study import check_out
 
@@ -278,25 +278,26 @@ def score(
     settings |= declared.settings
     with progress(quiet=quiet) as told:
         if ratings is not None:
-            marks = declared.of(ratings)
             rated = None if system is None else Rated(system, answer_rated)
             groups = None if items is None else read_labels(items, declared, item=item)
-            with telling(ratings, OF_RATINGS):
-                table = read_ratings(
-                    ratings if rated is None else read_rated_ratings(ratings, rated, marks, item=item, items=groups),
-                    item=item,
-                    rater=rater,
-                    rating=rating,
-                    criterion=criterion,
-                    wide=split(wide),
-                    scale=parse_scales(scale or []),
-                    level=None if level is None else level.value,
-                    labels=split(labels),
-                    repeats=repeats.value,
-                    delimiter=marks.delimiter if rated is None else None,
-                    decimal=marks.decimal,
-                    missing=marks.missing,
-                )
+            frame = None
+            if rated is not None:
+                with telling(ratings, OF_RATINGS):
+                    frame = read_rated_ratings(ratings, rated, declared.of(ratings), item=item, items=groups)
+            table = read_declared_ratings(
+                ratings,
+                declared,
+                item=item,
+                rater=rater,
+                rating=rating,
+                criterion=criterion,
+                wide=wide,
+                scale=scale,
+                level=level,
+                labels=labels,
+                repeats=repeats,
+                frame=frame,
+            )
             refuse_outputs(table, ratings)
             given = read_graded([answers, *(more or [])], columns, answer_repeats, table, declared, rated)
             chosen = _choices(
