@@ -36,7 +36,7 @@ SEARCHED: Final = 4_096
 _NOTHING_VARIES: Final = "neither systems nor errors vary"
 _SHARE_NOTE: Final = "share of the draws of the pivotal quantities in which this design reaches the target"
 #: Why the interval of a cost ends where it does.
-CAPPED: Final = (
+_CAPPED: Final = (
     "the upper end is the price of what is sure to reach it, which does so in every draw within the interval"
 )
 #: What a panel whose raters have items of their own can never say again.
@@ -115,6 +115,12 @@ def _sized(keys: dict[str, Key], design: Design) -> dict[str, Key]:
     }
 
 
+def ends_of(drawn: FloatArray, confidence: float, most: float) -> tuple[float, float, str]:
+    """Return the interval of draws, which ends at `most`, and what to say where that cut it."""
+    interval = percentile_interval(drawn, confidence=confidence)
+    return interval.low, min(interval.high, most), _CAPPED if interval.high > most else ""
+
+
 def _inferred(
     about: Measured,
     asked: Asked,
@@ -129,20 +135,14 @@ def _inferred(
     if np.isnan(value):
         return Row("plan", keys, statistic, value, undefined=_NOTHING_VARIES, **_sample(about))
     if keys["estimator"] == "plugin":
-        return Row("plan", keys, statistic, value, note=_and(note, PLUGIN_NOTE), **_sample(about))
-    interval = percentile_interval(drawn, confidence=asked.confidence)
-    low, high = interval.low, min(interval.high, most)
-    if high < interval.high:
-        note = _and(note, CAPPED)
+        return Row("plan", keys, statistic, value, note=joined(note, PLUGIN_NOTE), **_sample(about))
+    low, high, capped = ends_of(drawn, asked.confidence, most)
+    note = joined(note, capped)
     if keys["estimator"] == "reml" and not low <= value <= high:
-        return Row("plan", keys, statistic, value, note=_and(note, CONTRADICTION), **_sample(about))
+        return Row("plan", keys, statistic, value, note=joined(note, CONTRADICTION), **_sample(about))
     ends = (low, high, asked.confidence, about.found.method, UNIT)
-    note = _and(note, off_centre(value, low, high))
+    note = joined(note, off_centre(value, low, high))
     return Row("plan", keys, statistic, value, *ends, note=note, **_sample(about))
-
-
-def _and(*notes: str) -> str:
-    return joined(*filter(None, notes))
 
 
 def _design_rows(about: Measured, asked: Asked, keys: dict[str, Key], design: Design) -> list[Row]:
@@ -154,7 +154,7 @@ def _design_rows(about: Measured, asked: Asked, keys: dict[str, Key], design: De
     drawn_error = error_variance(about.draws.errors, design.numbers)
     drawn = coefficient(about.draws.system, drawn_error)
     value = float(coefficient(np.array(system), error))
-    note = _and(_lost(parts), NESTED_NOTE if design.layout == "nested" else "")
+    note = joined(_lost(parts), NESTED_NOTE if design.layout == "nested" else "")
     rows = [_inferred(about, asked, keys, asked.of, value, drawn, note)]
     if basis == "same_cost":
         rows.append(_inferred(about, asked, keys, "error_variance", float(error), drawn_error))

@@ -13,13 +13,13 @@ from measurand.planning.designs import check_price
 from measurand.planning.draws import Draws
 from measurand.planning.fitted import Fitted
 from measurand.planning.measured import off_centre
-from measurand.planning.reliable import CAPPED, DRAWING, LEVELS
+from measurand.planning.reliable import DRAWING, LEVELS, ends_of
 from measurand.planning.sizes import JUDGEMENT, Limits, OverDraws, Sized, Space, affordable, over_draws, reaching
 from measurand.result import Key, MeasurandError, Row
 from measurand.sentences import joined, share, short
 from measurand.stats.facets import Formula
 from measurand.stats.incomplete import joint
-from measurand.stats.inference import FloatArray, percentile_interval
+from measurand.stats.inference import FloatArray
 from measurand.stats.reliability import coefficient
 
 #: Largest sizes that are tried where none are given: of items, of raters, of other facets, of these if there are many.
@@ -198,10 +198,8 @@ class _Search:
         note: str = "",
         most: float = math.inf,
     ) -> Row:
-        interval = percentile_interval(drawn, confidence=self.asked.confidence)
-        low, high = interval.low, min(interval.high, most)
+        low, high, capped = ends_of(drawn, self.asked.confidence, most)
         ends = (low, high, self.asked.confidence, self.made.method, self.unit)
-        capped = CAPPED if high < interval.high else ""
         note = joined(note, self.made.held(statistic, self.asked.confidence), capped, off_centre(value, low, high))
         return Row("plan", keys, statistic, value, *ends, note=note)
 

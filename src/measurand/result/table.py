@@ -209,7 +209,7 @@ class Result:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Result) and self.to_dict() == other.to_dict()
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # equal by its contents, which are lists: no key of a dict
 
     def __str__(self) -> str:
         return in_text(self)
